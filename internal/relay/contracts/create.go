@@ -58,7 +58,7 @@ func (s *Service) Create(ctx context.Context, c Caller, r CreateRequest) (Contra
 		return Contract{}, eventFault(err)
 	}
 	terms := store.ContractTerms{Deadline: said.Deadline}
-	if err := s.store.SetContractTerms(ctx, id, c.PubKey, o.worker, terms); err != nil {
+	if err := s.store.Tell(ctx, store.SetContractTerms{Contract: id, Poster: c.PubKey, Worker: o.worker, Terms: terms}); err != nil {
 		return Contract{}, err
 	}
 	if p, err = s.store.ContractBetween(ctx, id, c.PubKey, o.worker); err != nil {

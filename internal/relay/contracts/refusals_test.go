@@ -22,7 +22,7 @@ func TestRefusalsAreToldToParties(t *testing.T) {
 		t.Fatal(err)
 	}
 	const north = "wss://relay:secret@north.example"
-	if err := w.store.QueueEvent(t.Context(), ev, []string{store.OutboxLocal, north}); err != nil {
+	if err := w.store.Tell(t.Context(), store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: []string{store.OutboxLocal, north}}); err != nil {
 		t.Fatal(err)
 	}
 	for target, final := range map[string]bool{store.OutboxLocal: false, north: true} {

@@ -209,7 +209,7 @@ func (s *Service) hand(ctx context.Context, v *view, ev *nostr.Event, row *store
 	if s.outbox == nil {
 		return refused
 	}
-	if err := s.store.AddWaitingEntry(ctx, v.Contract, *row); err != nil {
+	if err := s.store.Tell(ctx, store.AddWaitingEntry{Contract: v.Contract, Entry: *row}); err != nil {
 		return err
 	}
 	return s.outbox.Publish(ctx, ev, true)
@@ -334,7 +334,7 @@ func (s *Service) sayPrivate(ctx context.Context, v *view, r EntryRequest) (Entr
 	if row.Data, err = s.seal(v.Contract, &row, r.Content, r.Attachments); err != nil {
 		return Entry{}, err
 	}
-	err = s.store.AddPrivateEntry(ctx, v.Contract, row, s.limits.Private)
+	err = s.store.Tell(ctx, store.AddPrivateEntry{Contract: v.Contract, Entry: row, Most: s.limits.Private})
 	switch {
 	case errors.Is(err, store.ErrContractMoved):
 		if v, err = s.find(ctx, v.caller, v.Contract); err == nil {

@@ -51,9 +51,9 @@ type Pairs interface {
 
 // Moves writes what only the API knows about contracts, and their deadlines.
 type Moves interface {
-	// SetContractTerms records what was agreed through the API for a pair that
-	// has no terms yet.
-	SetContractTerms(ctx context.Context, contract, poster, worker string, t store.ContractTerms) error
+	// Tell has a command executed: SetContractTerms, AddPrivateEntry,
+	// AddWaitingEntry.
+	Tell(ctx context.Context, c store.Command) error
 	// DecideContract makes a move that no party makes, if the pair is still in
 	// the state d.Was, and records it.
 	DecideContract(ctx context.Context, p *store.ContractPair, d store.ContractDecision) error
@@ -92,12 +92,6 @@ type Threads interface {
 	// EntryTaken reports whether the thread between two keys has another entry
 	// with this id.
 	EntryTaken(ctx context.Context, contract, author, other, entry string, id []byte) (taken bool, err error)
-	// AddPrivateEntry keeps a private entry, sealed in e.Data, for its author.
-	// It uses e.Author, e.Other, e.CreatedAt, e.Type and e.Entry too.
-	AddPrivateEntry(ctx context.Context, contract string, e store.ThreadEntry, most int) error
-	// AddWaitingEntry keeps the signed event of a shared entry until the relay
-	// takes it.
-	AddWaitingEntry(ctx context.Context, contract string, e store.ThreadEntry) error
 	// WaitingEntries calls fn with the events that the relay has not taken, in
 	// the order in which they came.
 	WaitingEntries(ctx context.Context, fn func(*nostr.Event) error) error

@@ -8,23 +8,25 @@ type AddAgent struct {
 }
 
 // ReplaceToken makes a token, by its hash, the only one of an identity whose
-// key is kept.
+// key is kept. The error is ErrNotHeld when there is none.
 type ReplaceToken struct {
 	ID   string
 	Hash [32]byte
 }
 
-// DropTokens revokes all tokens of an identity whose key is kept.
+// DropTokens revokes all tokens of an identity whose key is kept. The error is
+// ErrNotHeld when there is none.
 type DropTokens struct{ ID string }
 
 // ForgetKey wipes an identity's sealed key, if it is still this one, and its
-// tokens.
+// tokens; name and pubkey stay. The error is ErrNotHeld otherwise.
 type ForgetKey struct {
 	ID     string
 	Sealed []byte
 }
 
-// DropAgent forgets an identity.
+// DropAgent forgets an identity: its name is free again. The error is ErrNoAgent,
+// or ErrKeyKept where a key would be lost without WithKey.
 type DropAgent struct {
 	ID      string
 	WithKey bool
@@ -44,13 +46,16 @@ type SetRelayKey struct {
 // whether the key was a trusted one.
 type RevokeRelayKey struct{ PubKey string }
 
-// QueueEvent puts a signed event, as JSON, into the outbox for the targets.
+// QueueEvent puts a signed event, as JSON, into the outbox for the targets, behind
+// all that was put there before; one that is in it keeps its place. The error is
+// ErrOutboxFull, which does not hold for this relay itself.
 type QueueEvent struct {
 	Event   []byte
 	Targets []string
 }
 
-// OutboxDone takes events off a target's list, because the target has them.
+// OutboxDone takes events off a target's list, because the target has them. An
+// event that no other target waits for is forgotten.
 type OutboxDone struct {
 	Target  string
 	Numbers []int64
@@ -73,7 +78,8 @@ type Forgotten struct {
 // OutboxWithdraw takes an event off all lists.
 type OutboxWithdraw struct{ EventID string }
 
-// OutboxKeep forgets everything that waits for other targets than these.
+// OutboxKeep forgets everything that waits for other targets than these; this
+// relay always is one.
 type OutboxKeep struct{ Targets []string }
 
 // OutboxRefused notes that a target refused an event.
@@ -104,15 +110,17 @@ type LookAtDeadline struct {
 	At                       int64
 }
 
-// AddPrivateEntry keeps a private entry if its author has fewer than Most of
-// them.
+// AddPrivateEntry keeps a private entry, sealed in its Data, of which Author,
+// Other, CreatedAt, Type and Entry are used. The error is ErrContractMoved in a
+// final state, ErrEntryTaken, or ErrEntriesFull if its author has Most of them.
 type AddPrivateEntry struct {
 	Contract string
 	Entry    ThreadEntry
 	Most     int
 }
 
-// AddWaitingEntry keeps a shared entry that the relay has not taken.
+// AddWaitingEntry keeps the signed event of a shared entry that the relay has not
+// taken, until it does. One that is here already is no error.
 type AddWaitingEntry struct {
 	Contract string
 	Entry    ThreadEntry

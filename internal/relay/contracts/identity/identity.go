@@ -195,7 +195,7 @@ func (r *Registry) Rotate(ctx context.Context, agentID string) (contracts.Provis
 	if err != nil {
 		return contracts.Provisioned{}, err
 	}
-	if err := refused(r.o.Store.ReplaceToken(ctx, agentID, hash)); err != nil {
+	if err := refused(r.o.Store.Tell(ctx, store.ReplaceToken{ID: agentID, Hash: hash})); err != nil {
 		return contracts.Provisioned{}, err
 	}
 	return contracts.Provisioned{Identity: id, Token: token}, nil
@@ -241,7 +241,7 @@ func (r *Registry) Claim(ctx context.Context, agentID string) (contracts.Claimed
 	if err != nil {
 		return contracts.Claimed{}, errors.New("a kept key is not one")
 	}
-	if err := refused(r.o.Store.ForgetKey(ctx, agentID, a.Sealed)); err != nil {
+	if err := refused(r.o.Store.Tell(ctx, store.ForgetKey{ID: agentID, Sealed: a.Sealed})); err != nil {
 		return contracts.Claimed{}, err
 	}
 	a.Sealed = nil

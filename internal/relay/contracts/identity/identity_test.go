@@ -252,7 +252,7 @@ func TestSignedTimesRise(t *testing.T) {
 	r.Registry = New(r.o)
 	wantAt(sign("c", 0), 12)
 	wantAt(sign("d", 0), 0)
-	if err := r.o.Store.(*sqlite.Store).QueueEvent(ctx, sign("c", 20), []string{"wss://x.example"}); err != nil {
+	if err := r.o.Store.(*sqlite.Store).Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, sign("c", 20)), Targets: []string{"wss://x.example"}}); err != nil {
 		t.Fatal(err)
 	}
 	r.Registry = New(r.o)

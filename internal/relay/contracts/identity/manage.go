@@ -33,7 +33,7 @@ func (r *Registry) List(ctx context.Context, limit, offset int) ([]contracts.Ide
 func (r *Registry) Delete(ctx context.Context, agentID string, withKey bool) (contracts.Identity, error) {
 	id, err := r.named(ctx, agentID)
 	if err == nil {
-		err = refused(r.o.Store.DropAgent(ctx, agentID, withKey))
+		err = refused(r.o.Store.Tell(ctx, store.DropAgent{ID: agentID, WithKey: withKey}))
 	}
 	return id, err
 }
@@ -42,7 +42,7 @@ func (r *Registry) Delete(ctx context.Context, agentID string, withKey bool) (co
 func (r *Registry) Void(ctx context.Context, agentID string) (contracts.Identity, error) {
 	id, err := r.named(ctx, agentID)
 	if err == nil {
-		err = refused(r.o.Store.DropTokens(ctx, agentID))
+		err = refused(r.o.Store.Tell(ctx, store.DropTokens{ID: agentID}))
 	}
 	return id, err
 }
@@ -110,17 +110,8 @@ type Store interface {
 	// AgentProvisioned reports whether the operator provisioned the identity of
 	// a key (64 hex digits).
 	AgentProvisioned(ctx context.Context, pubkey string) (made bool, err error)
-	// DropAgent forgets an identity: its name is free again, its tokens are
-	// void, and a key that is kept is gone for good.
-	DropAgent(ctx context.Context, id string, withKey bool) error
-	// ReplaceToken makes the token with this hash the only one of an identity
-	// whose key is kept.
-	ReplaceToken(ctx context.Context, id string, hash [32]byte) error
-	// DropTokens revokes the tokens of an identity whose key is kept.
-	DropTokens(ctx context.Context, id string) error
-	// ForgetKey wipes the sealed key of an identity and revokes its tokens; name
-	// and pubkey stay.
-	ForgetKey(ctx context.Context, id string, sealed []byte) error
+	// Tell has a command executed: ReplaceToken, DropTokens, ForgetKey, DropAgent.
+	Tell(ctx context.Context, c store.Command) error
 	// OutboxNewest returns the greatest created_at of the events that an
 	// author, in hex, has waiting for a contract; 0 for none.
 	OutboxNewest(ctx context.Context, contract, author string) (at int64, err error)

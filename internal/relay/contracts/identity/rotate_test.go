@@ -64,7 +64,7 @@ func sealed(t *testing.T, s *sqlite.Store, v *vault.Vault, n int) {
 		if e.Data, err = v.Seal(fmt.Appendf(nil, "note %d", i), contracts.PlaceOf("c", &e)); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.AddPrivateEntry(t.Context(), "c", e, 1000); err != nil {
+		if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "c", Entry: e, Most: 1000}); err != nil {
 			t.Fatal(err)
 		}
 	}

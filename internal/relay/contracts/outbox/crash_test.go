@@ -60,11 +60,12 @@ type killedStore struct {
 	at string
 }
 
-func (k killedStore) OutboxDone(ctx context.Context, target string, numbers []int64) error {
-	if k.at == "after delivery here" && target == store.OutboxLocal || k.at == "after delivery there" && target != store.OutboxLocal {
+func (k killedStore) Tell(ctx context.Context, c store.Command) error {
+	done, ok := c.(store.OutboxDone)
+	if target := done.Target; ok && (k.at == "after delivery here" && target == store.OutboxLocal || k.at == "after delivery there" && target != store.OutboxLocal) {
 		return errKilled
 	}
-	return k.Store.OutboxDone(ctx, target, numbers)
+	return k.Store.Tell(ctx, c)
 }
 
 // begin starts the daemon on a database. refuse is the relay's refusal of

@@ -30,19 +30,17 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
 	"engramd/internal/relay/store"
 )
 
 // Store keeps the events that wait; *sqlite.Store implements it.
 type Store interface {
-	QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error
+	Tell(ctx context.Context, c store.Command) error
 	Outbox(ctx context.Context, target string, after int64, limit int) ([]store.OutboxItem, error)
-	OutboxDone(ctx context.Context, target string, numbers []int64) error
-	OutboxKeep(ctx context.Context, targets []string) error
 	OutboxRefused(ctx context.Context, target string, ev *nostr.Event, reason string, final bool) error
 	OutboxWaits(ctx context.Context, contract, author string) (bool, error)
-	OutboxWithdraw(ctx context.Context, eventID string) error
 	OutboxLag(ctx context.Context, fn func(target string, waiting, oldest int64)) error
 	OutboxForget(ctx context.Context, target string) (int64, error)
 }
@@ -118,7 +116,7 @@ func (b *Outbox) Start(ctx context.Context, delivered func(ctx context.Context, 
 
 // Keep forgets what waits for relays that are no longer targets.
 func (b *Outbox) Keep(ctx context.Context) error {
-	if err := b.o.Store.OutboxKeep(ctx, b.o.Targets); err != nil {
+	if err := b.o.Store.Tell(ctx, store.OutboxKeep{Targets: b.o.Targets}); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	return nil
@@ -179,7 +177,7 @@ func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error
 	if len(names) == 0 {
 		return nil
 	}
-	err := b.o.Store.QueueEvent(ctx, ev, names)
+	err := b.o.Store.Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: names})
 	if errors.Is(err, store.ErrOutboxFull) {
 		b.o.Log.Error("too much waits for further relays: an entry is not published there", "err", err)
 		return nil
@@ -193,7 +191,7 @@ func (b *Outbox) Publish(ctx context.Context, ev *nostr.Event, local bool) error
 
 // Withdraw removes an event that is not to be published after all.
 func (b *Outbox) Withdraw(ctx context.Context, eventID string) error {
-	return b.o.Store.OutboxWithdraw(ctx, eventID)
+	return b.o.Store.Tell(ctx, store.OutboxWithdraw{EventID: eventID})
 }
 
 // Waits reports whether an event of the author in the contract waits for this

@@ -100,7 +100,7 @@ func (t *target) pass(ctx context.Context) time.Duration {
 		after = items[len(items)-1].N
 		done := t.serve(ctx, t.split(items))
 		if len(done) > 0 {
-			if err := t.box.o.Store.OutboxDone(ctx, t.name, done); err != nil {
+			if err := t.box.o.Store.Tell(ctx, store.OutboxDone{Target: t.name, Numbers: done}); err != nil {
 				return t.storeFailed(ctx, err)
 			}
 			if t.local() {

@@ -47,13 +47,13 @@ func randomThread(t *testing.T, s *sqlite.Store, rng *rand.Rand, n int) (out []s
 		switch rng.IntN(4) {
 		case 0:
 			e.form = store.EntryPrivate
-			if err := s.AddPrivateEntry(t.Context(), "c", row, 1000); err != nil {
+			if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "c", Entry: row, Most: 1000}); err != nil {
 				t.Fatal(err)
 			}
 		case 1:
 			e.form = store.EntryForm(rng.IntN(2))
 			row.Form = e.form
-			if err := s.AddWaitingEntry(t.Context(), "c", row); err != nil {
+			if err := s.Tell(t.Context(), store.AddWaitingEntry{Contract: "c", Entry: row}); err != nil {
 				t.Fatal(err)
 			}
 		default:

@@ -65,7 +65,7 @@ func TestOldThreadsAreNumberedByArrival(t *testing.T) {
 		alice.Entry(bob, 9, "c", "one"), bob.Entry(alice, 4, "c", "two"), alice.Entry(bob, 3, "c", "three"))
 	for i := range byte(2) {
 		e := store.ThreadEntry{Author: bob.Pub, Other: alice.Pub, CreatedAt: 5, ID: []byte{9 - i}, Type: "note", Entry: fmt.Sprintf("mem_%012x", i), Data: []byte{1}}
-		if err := s.AddPrivateEntry(t.Context(), "c", e, 9); err != nil {
+		if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "c", Entry: e, Most: 9}); err != nil {
 			t.Fatal(err)
 		}
 		clock.Add(1e9)

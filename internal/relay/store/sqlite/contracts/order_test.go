@@ -100,7 +100,7 @@ func TestPrivateEntriesHaveTheirOwnCount(t *testing.T) {
 	private := func(who, to storetest.Key, i byte) {
 		t.Helper()
 		e := store.ThreadEntry{Author: who.Pub, Other: to.Pub, CreatedAt: 5, ID: []byte{9 - i}, Type: "note", Entry: fmt.Sprintf("mem_%012x", i), Data: []byte{1}}
-		if err := s.AddPrivateEntry(t.Context(), "c", e, 9); err != nil {
+		if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "c", Entry: e, Most: 9}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -233,7 +233,7 @@ func TestWhatGoesLeavesAGap(t *testing.T) {
 		}
 	}
 	waiting := store.ThreadEntry{Author: bob.Pub, Other: alice.Pub, CreatedAt: 5, ID: []byte(strings.Repeat("w", 32)), Type: "note", Entry: "mem_00", Data: []byte("{}")}
-	if err := s.AddWaitingEntry(t.Context(), "c", waiting); err != nil {
+	if err := s.Tell(t.Context(), store.AddWaitingEntry{Contract: "c", Entry: waiting}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.RemoveMatching(t.Context(), gate.Operator(), []nostr.Filter{{IDs: []string{terms.ID}, Kinds: []int{30090}}}); err != nil {

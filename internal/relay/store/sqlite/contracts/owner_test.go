@@ -295,7 +295,7 @@ func TestPairInheritsTheOffer(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
 	put(t, s, alice.State(alice, 0, "c", "", "open"), store.Stored)
-	if err := s.SetContractTerms(t.Context(), "c", alice.Pub, "", store.ContractTerms{Deadline: 7, Arbitrator: dave.Pub}); err != nil {
+	if err := s.Tell(t.Context(), store.SetContractTerms{Contract: "c", Poster: alice.Pub, Worker: "", Terms: store.ContractTerms{Deadline: 7, Arbitrator: dave.Pub}}); err != nil {
 		t.Fatal(err)
 	}
 	offer, err := s.ContractPair(t.Context(), "c", "", "")

@@ -59,12 +59,6 @@ func between(poster, worker string) (a, b []byte, err error) {
 	return ordered(poster, worker)
 }
 
-// SetContractTerms writes down what was agreed through the API on a pair that
-// has no terms yet.
-func (s *Store) SetContractTerms(ctx context.Context, contract, poster, worker string, t store.ContractTerms) error {
-	return s.orders.Tell(ctx, store.SetContractTerms{Contract: contract, Poster: poster, Worker: worker, Terms: t})
-}
-
 func (w *Writer) setTerms(c store.SetContractTerms) error {
 	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {

@@ -83,17 +83,17 @@ func TestPrivateEntries(t *testing.T) {
 		return store.ThreadEntry{Author: alice.Pub, Other: bob.Pub, CreatedAt: at, ID: []byte{n}, Type: "note", Entry: fmt.Sprintf("mem_%012x", n), Data: []byte{1}}
 	}
 	for n := range byte(3) {
-		if err := s.AddPrivateEntry(t.Context(), "c", entry(n), 3); err != nil {
+		if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "c", Entry: entry(n), Most: 3}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.AddPrivateEntry(t.Context(), "c", entry(1), 9); err == nil {
+	if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "c", Entry: entry(1), Most: 9}); err == nil {
 		t.Error("an entry id is given twice")
 	}
-	if err := s.AddPrivateEntry(t.Context(), "c", entry(9), 3); err == nil {
+	if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "c", Entry: entry(9), Most: 3}); err == nil {
 		t.Error("there is no bound")
 	}
-	if err := s.AddPrivateEntry(t.Context(), "unknown", entry(9), 9); err == nil {
+	if err := s.Tell(t.Context(), store.AddPrivateEntry{Contract: "unknown", Entry: entry(9), Most: 9}); err == nil {
 		t.Error("a contract that is not there takes entries")
 	}
 	for reader, want := range map[string]int{alice.Pub: 3, bob.Pub: 0, carol.Pub: 0, "": 0} {

@@ -18,14 +18,6 @@ const (
 	sqlWaiting = `SELECT data FROM contract_entries WHERE seq IS NULL AND form < 2 ORDER BY arrived_at, n`
 )
 
-// AddPrivateEntry keeps a private entry, sealed in e.Data, for its author:
-// e.Author, e.Other, e.CreatedAt, e.Type and e.Entry are used. The pair must be
-// in no final state, or the error is ErrContractMoved; others are ErrEntryTaken
-// and, when the author has most in this contract already, ErrEntriesFull.
-func (s *Store) AddPrivateEntry(ctx context.Context, contract string, e store.ThreadEntry, most int) error {
-	return s.orders.Tell(ctx, store.AddPrivateEntry{Contract: contract, Entry: e, Most: most})
-}
-
 func (w *threads) addPrivate(contract string, e store.ThreadEntry, most int) error {
 	author, other, err := entryKeys(e)
 	if err != nil {
@@ -54,12 +46,6 @@ func (w *threads) addPrivate(contract string, e store.ThreadEntry, most int) err
 		return store.ErrEntriesFull
 	}
 	return w.addEntry(contract, author, other, e, store.EntryPrivate)
-}
-
-// AddWaitingEntry keeps the signed event of a shared entry that the relay has
-// not taken, until it does. One that is here already is no error.
-func (s *Store) AddWaitingEntry(ctx context.Context, contract string, e store.ThreadEntry) error {
-	return s.orders.Tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: e})
 }
 
 func (w *threads) addWaiting(contract string, e store.ThreadEntry) error {

@@ -79,6 +79,11 @@ func (s *Store) FollowedTo(ctx context.Context, source string) (to store.Place, 
 	return to, err
 }
 
+// Tell has a command executed that has no answer, and waits until it is durable.
+func (s *Store) Tell(ctx context.Context, c store.Command) error {
+	return store.Orders(s.order).Tell(ctx, c)
+}
+
 // order has a command executed and waits for its answer (store.Orders).
 func (s *Store) order(ctx context.Context, c store.Command) (answer any, err error) {
 	if s.several != nil {

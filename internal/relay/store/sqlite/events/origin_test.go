@@ -10,6 +10,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
@@ -126,11 +127,11 @@ func (g *origin) contract(contract string, poster, worker storetest.Key) {
 	g.put(poster.State(worker, g.last, contract, move[0], move[1]), poster.Entry(worker, g.last, contract, "said"), worker.State(poster, g.last, contract, "open", "accepted"))
 	ctx, p := g.t.Context(), &store.ContractPair{Contract: contract, Poster: poster.Pub, Worker: worker.Pub}
 	e := store.ThreadEntry{Author: poster.Pub, Other: worker.Pub, CreatedAt: g.last, ID: []byte(fmt.Sprintf("%06d", g.n)), Type: "note", Entry: fmt.Sprint("mem_", g.n%7), Data: []byte("sealed")}
-	_ = g.s.AddPrivateEntry(ctx, contract, e, 9)
+	_ = g.s.Tell(ctx, store.AddPrivateEntry{Contract: contract, Entry: e, Most: 9})
 	waits := e
 	waits.ID = fmt.Appendf(nil, "%032d", g.n)
-	_ = g.s.AddWaitingEntry(ctx, contract, waits)
-	_ = g.s.SetContractTerms(ctx, contract, poster.Pub, worker.Pub, store.ContractTerms{Deadline: 5, Arbitrator: carol.Pub})
+	_ = g.s.Tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: waits})
+	_ = g.s.Tell(ctx, store.SetContractTerms{Contract: contract, Poster: poster.Pub, Worker: worker.Pub, Terms: store.ContractTerms{Deadline: 5, Arbitrator: carol.Pub}})
 	_ = g.s.LookAtDeadline(ctx, p, int64(g.n))
 	_ = g.s.DecideContract(ctx, p, store.ContractDecision{Was: "disputed", Status: "completed", By: "operator", At: g.clock.Now().Unix()})
 }
@@ -142,17 +143,17 @@ func (g *origin) identities(who, other storetest.Key) {
 		sealed = []byte("sealed")
 	}
 	_, _ = g.s.AddAgent(ctx, store.Agent{ID: name, PubKey: who.Pub, Sealed: sealed}, [32]byte{byte(g.n)})
-	_ = g.s.ReplaceToken(ctx, name, [32]byte{1, byte(g.n)})
+	_ = g.s.Tell(ctx, store.ReplaceToken{ID: name, Hash: [32]byte{1, byte(g.n)}})
 	_, _ = g.s.SetVaultCheck(ctx, fmt.Appendf(nil, "check %d", g.n))
 	_ = g.s.SetRelayKey(ctx, other.Pub, g.n%5 == 0)
 	_, _ = g.s.RevokeRelayKey(ctx, who.Pub)
 	switch g.rnd.IntN(4) {
 	case 0:
-		_ = g.s.DropTokens(ctx, name)
+		_ = g.s.Tell(ctx, store.DropTokens{ID: name})
 	case 1:
-		_ = g.s.ForgetKey(ctx, name, []byte("sealed"))
+		_ = g.s.Tell(ctx, store.ForgetKey{ID: name, Sealed: []byte("sealed")})
 	case 2:
-		_ = g.s.DropAgent(ctx, name, true)
+		_ = g.s.Tell(ctx, store.DropAgent{ID: name, WithKey: true})
 	}
 	_, _ = g.s.UseCalls(ctx, []store.UsedCall{{ID: g.events.next().ID, Key: who.Pub, At: g.clock.Now().Unix()}}, g.clock.Now().Unix()-30)
 }
@@ -161,18 +162,18 @@ func (g *origin) outbox(contract string, poster, worker storetest.Key) {
 	ctx := g.t.Context()
 	ev := poster.Entry(worker, int64(g.n), contract, "to others")
 	_ = g.s.Follow(ctx, "wss://one", store.Place{Number: int64(g.n), Time: 5})
-	_ = g.s.QueueEvent(ctx, ev, []string{"wss://one", "wss://two", ""})
+	_ = g.s.Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: []string{"wss://one", "wss://two", ""}})
 	_ = g.s.OutboxRefused(ctx, "wss://one", ev, "blocked", g.n%2 == 0)
 	if items, err := g.s.Outbox(ctx, "wss://two", 0, 3); err == nil && len(items) > 0 {
-		_ = g.s.OutboxDone(ctx, "wss://two", []int64{items[0].N})
+		_ = g.s.Tell(ctx, store.OutboxDone{Target: "wss://two", Numbers: []int64{items[0].N}})
 	}
 	switch g.rnd.IntN(4) {
 	case 0:
-		_ = g.s.OutboxWithdraw(ctx, ev.ID)
+		_ = g.s.Tell(ctx, store.OutboxWithdraw{EventID: ev.ID})
 	case 1:
 		_, _ = g.s.OutboxForget(ctx, "wss://one")
 	case 2:
-		_ = g.s.OutboxKeep(ctx, []string{"wss://two"})
+		_ = g.s.Tell(ctx, store.OutboxKeep{Targets: []string{"wss://two"}})
 	}
 }
 
@@ -252,20 +253,20 @@ func (g *origin) surely() {
 	put(g.t, g.s, poster.State(worker, 1, "sure", "", "open"), store.Stored)
 	put(g.t, g.s, worker.State(poster, 2, "sure", "open", "accepted"), store.Stored)
 	e := store.ThreadEntry{Author: poster.Pub, Other: worker.Pub, CreatedAt: 3, ID: []byte("sixsix"), Type: "note", Entry: "mem_1", Data: []byte("sealed")}
-	must(g.s.AddPrivateEntry(ctx, "sure", e, 9))
+	must(g.s.Tell(ctx, store.AddPrivateEntry{Contract: "sure", Entry: e, Most: 9}))
 	p := &store.ContractPair{Contract: "sure", Poster: poster.Pub, Worker: worker.Pub}
 	ev := poster.Entry(worker, 4, "sure", "on its way")
-	must(g.s.QueueEvent(ctx, ev, []string{"wss://one"}))
-	must(g.s.OutboxWithdraw(ctx, ev.ID))
+	must(g.s.Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: []string{"wss://one"}}))
+	must(g.s.Tell(ctx, store.OutboxWithdraw{EventID: ev.ID}))
 	must(g.s.DecideContract(ctx, p, store.ContractDecision{Was: "accepted", Status: "cancelled", By: "operator", At: g.clock.Now().Unix()}))
 	for name, drop := range map[string]func(name string) error{
-		"tokens": func(name string) error { return g.s.DropTokens(ctx, name) },
-		"key":    func(name string) error { return g.s.ForgetKey(ctx, name, []byte("sealed")) },
-		"agent":  func(name string) error { return g.s.DropAgent(ctx, name, true) },
+		"tokens": func(name string) error { return g.s.Tell(ctx, store.DropTokens{ID: name}) },
+		"key":    func(name string) error { return g.s.Tell(ctx, store.ForgetKey{ID: name, Sealed: []byte("sealed")}) },
+		"agent":  func(name string) error { return g.s.Tell(ctx, store.DropAgent{ID: name, WithKey: true}) },
 	} {
 		_, err := g.s.AddAgent(ctx, store.Agent{ID: name, PubKey: storetest.NewKey(name).Pub, Sealed: []byte("sealed")}, sha256.Sum256([]byte(name)))
 		must(err)
-		must(g.s.ReplaceToken(ctx, name, sha256.Sum256([]byte(name+" again"))))
+		must(g.s.Tell(ctx, store.ReplaceToken{ID: name, Hash: sha256.Sum256([]byte(name + " again"))}))
 		must(drop(name))
 	}
 	for _, name := range []string{"released", "dropped"} {
@@ -288,7 +289,7 @@ func (g *origin) surely() {
 	}
 	_, err := g.s.OutboxForget(ctx, "wss://one")
 	must(err)
-	must(g.s.OutboxKeep(ctx, []string{"wss://two"}))
+	must(g.s.Tell(ctx, store.OutboxKeep{Targets: []string{"wss://two"}}))
 	must(g.s.Sweep(ctx))
 	removed, err := g.s.RemoveMatching(ctx, gate.Operator(), []nostr.Filter{{Kinds: []int{30174}, Authors: []string{poster.Pub}}})
 	if must(err); removed.Events[30174] == 0 {

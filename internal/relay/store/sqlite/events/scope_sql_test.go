@@ -24,8 +24,7 @@ var noScope = map[string]string{
 	"admin.NewWriter": "writes", "contracts.NewWriter": "writes", "identities.NewWriter": "writes", "outbox.NewWriter": "writes",
 	"admin.NewStore": "its methods are looked at", "contracts.NewStore": "its methods are looked at", "identities.NewStore": "its methods are looked at", "outbox.NewStore": "its methods are looked at",
 	"contracts.Check": "for the operator's report", "identities.Check": "for the operator's report",
-	"ThreadsInC": "a number of threads",
-	"Open":       "opens", "Latest": "a number of the format", "SweepScratch": "files", "TempDir": "a path", "Store.Older": "a number of the format", "Lock": "a file", "PrepareDir": "a folder", "File": "a path",
+	"Open": "opens", "Store.Older": "a number of the format",
 	"Store.MaxBytes": "a bound", "Store.Close": "closes", "Store.SetOptions": "options", "Store.CheckTable": "options",
 	"Store.Begin": "writes", "Store.Put": "writes", "Store.Sweep": "removes what has expired",
 	"Store.Backup": "the operator's copy of the file", "Store.Check": "the operator's report, without ids or keys",
@@ -50,15 +49,15 @@ var noScope = map[string]string{
 	"Store.ContractTalk":  contractState, "Store.ContractTalks": contractState,
 	"Store.ThreadOrder": threadReader, "Store.Withdrawal": "a request that is about the contract alone, for those who may read all of it", "Store.EntryTaken": "a yes or no for a party of the thread",
 	"Store.PlaceEntry": "numbers for the entry's author", "Store.WaitingEntries": "events for the relay itself",
-	"Store.SetContractTerms": "writes", "Store.DecideContract": "writes",
-	"Store.LookAtDeadline": "writes", "Store.AddPrivateEntry": "writes", "Store.AddWaitingEntry": "writes",
-	"Store.TermsOf": contractState, "Store.Cases": "keys of contracts, for the gate, which is told whose cases they are",
+	"Store.Tell": "writes", "Store.DecideContract": "writes",
+	"Store.LookAtDeadline": "writes",
+	"Store.TermsOf":        contractState, "Store.Cases": "keys of contracts, for the gate, which is told whose cases they are",
 	"Store.AgentByID": agentName, "Store.AgentByKey": agentName, "Store.AgentByToken": agentName, "Store.AddAgent": "writes",
-	"Store.AgentPage": "names, for the operator", "Store.AgentProvisioned": "a yes or no for the write policy about a key the operator had made", "Store.DropAgent": "writes", "Store.DropTokens": "writes",
+	"Store.AgentPage": "names, for the operator", "Store.AgentProvisioned": "a yes or no for the write policy about a key the operator had made",
 	"Store.Reseal": "writes", "Store.MasterKey": "a check value",
-	"Store.ReplaceToken": "writes", "Store.ForgetKey": "writes", "Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
-	"Store.QueueEvent": "writes", "Store.Outbox": outboxOnly, "Store.OutboxDone": "writes", "Store.OutboxWithdraw": "writes",
-	"Store.OutboxKeep": "writes", "Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
+	"Store.VaultCheck": "a check value", "Store.SetVaultCheck": "writes",
+	"Store.Outbox":      outboxOnly,
+	"Store.OutboxWaits": "a yes or no for the outbox", "Store.OutboxNewest": "a time for the signer itself",
 	"Store.OutboxLag": "numbers", "Store.OutboxForget": "writes", "Store.RelayKeys": "keys of the relay itself", "Store.SetRelayKey": "writes",
 	"Store.RevokeRelayKey": "writes", "Store.ContractsNaming": "a number, for the operator", "Store.OutboxRefused": "writes", "Store.ContractRefusals": "words of relays on events, which the service tells parties",
 	"Store.Join": "takes who orders commands", "Store.SequenceState": "what that one stored: places and members, no event", "Store.Execute": "writes", "Store.LeaveSequence": "writes",
@@ -88,8 +87,24 @@ var embedded = []string{"Reader", "Restorer", "Cleaner"}
 // takes a gate.Scope, or an Ask, which holds one, unless it is listed above.
 func TestEveryReadTakesAScope(t *testing.T) {
 	seen := map[string]bool{}
+	look := func(name string, params *ast.FieldList) {
+		seen[name] = true
+		scoped := slices.ContainsFunc(params.List, func(p *ast.Field) bool {
+			return slices.Contains([]string{"gate.Scope", "store.Ask"}, typeName(p.Type))
+		})
+		if _, excused := noScope[name]; !scoped && !excused {
+			t.Errorf("%s takes no scope", name)
+		} else if scoped && excused {
+			t.Errorf("%s takes a scope and is excused from it", name)
+		}
+	}
 	for _, file := range sources(t) {
 		for _, decl := range file.Decls {
+			if all, ok := decl.(*ast.GenDecl); ok && all.Tok == token.TYPE && all.Specs[0].(*ast.TypeSpec).Name.Name == "upkeep" {
+				for _, m := range all.Specs[0].(*ast.TypeSpec).Type.(*ast.InterfaceType).Methods.List { // embedded in the Store
+					look("Store."+m.Names[0].Name, m.Type.(*ast.FuncType).Params)
+				}
+			}
 			fn, ok := decl.(*ast.FuncDecl)
 			if !ok || !fn.Name.IsExported() {
 				continue
@@ -107,15 +122,7 @@ func TestEveryReadTakesAScope(t *testing.T) {
 					continue // String, Error and the like
 				}
 			}
-			seen[name] = true
-			scoped := slices.ContainsFunc(fn.Type.Params.List, func(p *ast.Field) bool {
-				return slices.Contains([]string{"gate.Scope", "store.Ask"}, typeName(p.Type))
-			})
-			if _, excused := noScope[name]; !scoped && !excused {
-				t.Errorf("%s takes no scope", name)
-			} else if scoped && excused {
-				t.Errorf("%s takes a scope and is excused from it", name)
-			}
+			look(name, fn.Type.Params)
 		}
 	}
 	for name := range noScope {

@@ -305,7 +305,7 @@ func TestWhatHalts(t *testing.T) {
 	o := &several{clock: storetest.NewClock().Now}
 	options := storetest.Options(t)
 	o.open(t, options)
-	if err := o.s.DropAgent(t.Context(), "nobody", true); err == nil {
+	if err := o.s.Tell(t.Context(), store.DropAgent{ID: "nobody", WithKey: true}); err == nil {
 		t.Log("dropping nobody is no error")
 	}
 	if _, err := o.s.ReleaseQuarantine(t.Context(), "no such"); err == nil || o.halted != nil {

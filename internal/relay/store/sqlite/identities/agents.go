@@ -148,12 +148,6 @@ func (w *Writer) agent(text string, arg engine.Value) (*store.Agent, error) {
 	return scanAgent(row)
 }
 
-// ReplaceToken makes the token with this hash the only one of an identity whose
-// key is kept. The error is ErrNotHeld when there is none.
-func (s *Store) ReplaceToken(ctx context.Context, id string, hash [32]byte) error {
-	return s.orders.Tell(ctx, store.ReplaceToken{ID: id, Hash: hash})
-}
-
 func (w *Writer) replaceToken(id string, hash [32]byte) error {
 	a, err := w.agent(sqlAgent, id)
 	if err != nil {
@@ -163,16 +157,6 @@ func (w *Writer) replaceToken(id string, hash [32]byte) error {
 		return store.ErrNotHeld
 	}
 	return w.Run(engine.Do(sqlDropTokens, id), engine.Do(sqlAddToken, hash[:], id, w.Now))
-}
-
-// ForgetKey wipes the sealed key of an identity and revokes its tokens; name
-// and pubkey stay. Of several calls one succeeds: sealed is what the caller has
-// read and must be what is there. The error is ErrNotHeld otherwise.
-func (s *Store) ForgetKey(ctx context.Context, id string, sealed []byte) error {
-	if len(sealed) == 0 {
-		return store.ErrNotHeld
-	}
-	return s.orders.Tell(ctx, store.ForgetKey{ID: id, Sealed: sealed})
 }
 
 func (w *Writer) forgetKey(id string, sealed []byte) error {

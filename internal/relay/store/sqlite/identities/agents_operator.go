@@ -38,13 +38,6 @@ func (s *Store) AgentProvisioned(ctx context.Context, pubkey string) (made bool,
 	return engine.Look(ctx, s.db, (*engine.Conn).Exists, sqlIsMade, blob)
 }
 
-// DropAgent forgets an identity: its name is free again, its tokens are void,
-// and a key that is kept is gone for good. The error is ErrNoAgent, or
-// ErrKeyKept where a key would be lost that the caller has not said he means.
-func (s *Store) DropAgent(ctx context.Context, id string, withKey bool) error {
-	return s.orders.Tell(ctx, store.DropAgent{ID: id, WithKey: withKey})
-}
-
 func (w *Writer) dropAgent(id string, withKey bool) error {
 	a, err := w.agent(sqlAgent, id)
 	switch {
@@ -56,12 +49,6 @@ func (w *Writer) dropAgent(id string, withKey bool) error {
 		return store.ErrKeyKept
 	}
 	return w.Run(engine.Do(sqlDropTokens, id), engine.Do(sqlDropAgent, id))
-}
-
-// DropTokens makes the tokens of an identity whose key is kept worth nothing.
-// The error is ErrNotHeld when there is none.
-func (s *Store) DropTokens(ctx context.Context, id string) error {
-	return s.orders.Tell(ctx, store.DropTokens{ID: id})
 }
 
 func (w *Writer) dropTokens(id string) error {

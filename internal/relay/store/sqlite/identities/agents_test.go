@@ -86,18 +86,18 @@ func TestTokensAndKeysAreForgotten(t *testing.T) {
 	if holder(1) != "a" || holder(2) != "b" || holder(3) != "" {
 		t.Error("tokens are not their agents'")
 	}
-	if err := s.ReplaceToken(ctx, "a", [32]byte{3}); err != nil || holder(1) != "" || holder(3) != "a" || holder(2) != "b" {
+	if err := s.Tell(ctx, store.ReplaceToken{ID: "a", Hash: [32]byte{3}}); err != nil || holder(1) != "" || holder(3) != "a" || holder(2) != "b" {
 		t.Errorf("a token was replaced: %v", err)
 	}
-	if err := s.ForgetKey(ctx, "a", []byte("not this")); !errors.Is(err, store.ErrNotHeld) || holder(3) != "a" {
+	if err := s.Tell(ctx, store.ForgetKey{ID: "a", Sealed: []byte("not this")}); !errors.Is(err, store.ErrNotHeld) || holder(3) != "a" {
 		t.Errorf("another key than the one that is there: %v", err)
 	}
-	if err := s.ForgetKey(ctx, "a", sealed); err != nil || holder(3) != "" || holder(2) != "b" {
+	if err := s.Tell(ctx, store.ForgetKey{ID: "a", Sealed: sealed}); err != nil || holder(3) != "" || holder(2) != "b" {
 		t.Errorf("forget: %v", err)
 	}
 	for what, err := range map[string]error{
-		"forget again": s.ForgetKey(ctx, "a", sealed), "forget nothing": s.ForgetKey(ctx, "a", nil),
-		"token without a key": s.ReplaceToken(ctx, "a", [32]byte{4}), "token of nobody": s.ReplaceToken(ctx, "c", [32]byte{4}),
+		"forget again": s.Tell(ctx, store.ForgetKey{ID: "a", Sealed: sealed}), "forget nothing": s.Tell(ctx, store.ForgetKey{ID: "a"}),
+		"token without a key": s.Tell(ctx, store.ReplaceToken{ID: "a", Hash: [32]byte{4}}), "token of nobody": s.Tell(ctx, store.ReplaceToken{ID: "c", Hash: [32]byte{4}}),
 	} {
 		if !errors.Is(err, store.ErrNotHeld) {
 			t.Errorf("%s: %v", what, err)
@@ -151,7 +151,7 @@ func TestVaultCheckHoldsWhatIsSealed(t *testing.T) {
 	}
 	s = storetest.MustOpen(t, func(c *sqlite.Options) { c.Path = o.Path })
 	wantCheck([]byte{2})
-	if err := s.ForgetKey(t.Context(), "a", []byte("x")); err != nil {
+	if err := s.Tell(t.Context(), store.ForgetKey{ID: "a", Sealed: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
 	wantCheck(nil)

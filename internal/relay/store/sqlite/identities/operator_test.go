@@ -36,19 +36,19 @@ func TestOperatorListsAndDropsIdentities(t *testing.T) {
 	if err != nil || total != 3 || len(page) != 2 || page[0].ID != "b" || page[1].ID != "made" || !page[1].Provisioned {
 		t.Errorf("%+v of %d, %v", page, total, err)
 	}
-	if err := s.DropTokens(ctx, "made"); err != nil {
+	if err := s.Tell(ctx, store.DropTokens{ID: "made"}); err != nil {
 		t.Error(err)
 	}
 	if a, err := s.AgentByToken(ctx, [32]byte{1}); err != nil || a != nil {
 		t.Errorf("a void token leads to %+v, %v", a, err)
 	}
 	for what, err := range map[string]struct{ got, want error }{
-		"a token of none":      {s.DropTokens(ctx, "a"), store.ErrNotHeld},
-		"a token of nobody":    {s.DropTokens(ctx, "z"), store.ErrNotHeld},
-		"nobody":               {s.DropAgent(ctx, "z", true), store.ErrNoAgent},
-		"a key is kept":        {s.DropAgent(ctx, "made", false), store.ErrKeyKept},
-		"a key, with the word": {s.DropAgent(ctx, "made", true), nil},
-		"a name":               {s.DropAgent(ctx, "a", false), nil},
+		"a token of none":      {s.Tell(ctx, store.DropTokens{ID: "a"}), store.ErrNotHeld},
+		"a token of nobody":    {s.Tell(ctx, store.DropTokens{ID: "z"}), store.ErrNotHeld},
+		"nobody":               {s.Tell(ctx, store.DropAgent{ID: "z", WithKey: true}), store.ErrNoAgent},
+		"a key is kept":        {s.Tell(ctx, store.DropAgent{ID: "made"}), store.ErrKeyKept},
+		"a key, with the word": {s.Tell(ctx, store.DropAgent{ID: "made", WithKey: true}), nil},
+		"a name":               {s.Tell(ctx, store.DropAgent{ID: "a"}), nil},
 	} {
 		if !errors.Is(err.got, err.want) || err.want == nil && err.got != nil {
 			t.Errorf("%s: %v, want %v", what, err.got, err.want)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
-	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
@@ -42,14 +41,6 @@ const (
 	sqlOutboxWaits     = `SELECT 1 FROM contract_outbox AS o JOIN contract_outbox_for AS f ON f.n = o.n AND f.target = ''
 		WHERE o.contract = ? AND o.author = ? LIMIT 1`
 )
-
-// QueueEvent puts a signed contract event into the outbox for each of the
-// targets, behind all that was put there before. An event that is in it keeps
-// its place. The error is ErrOutboxFull, which does not hold for this relay
-// itself.
-func (s *Store) QueueEvent(ctx context.Context, ev *nostr.Event, targets []string) error {
-	return s.orders.Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: targets})
-}
 
 func (w *Writer) queue(c store.QueueEvent) error {
 	ev, err := column.Event(c.Event)
@@ -134,12 +125,6 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 	}, sqlOutboxPage, target, after, int64(limit))
 }
 
-// OutboxDone takes events off the list of a target: it has them. An event that
-// no other waits for is forgotten.
-func (s *Store) OutboxDone(ctx context.Context, target string, numbers []int64) error {
-	return s.orders.Tell(ctx, store.OutboxDone{Target: target, Numbers: numbers})
-}
-
 func (w *Writer) removeFromOutbox(target string, numbers []int64) error {
 	for _, n := range numbers {
 		if _, err := w.Exec(sqlTakenAfter, target, n); err != nil {
@@ -189,12 +174,6 @@ func (w *Writer) forgetOutbox(target string, until int64) (out store.Forgotten, 
 	return store.Forgotten{Events: int64(len(numbers)), Until: until, More: len(numbers) == forgetChunk}, w.removeFromOutbox(target, numbers)
 }
 
-// OutboxWithdraw takes an event off all lists, by its id in hex: it is not to
-// be published after all.
-func (s *Store) OutboxWithdraw(ctx context.Context, eventID string) error {
-	return s.orders.Tell(ctx, store.OutboxWithdraw{EventID: eventID})
-}
-
 func (w *Writer) withdrawFromOutbox(eventID string) error {
 	id, ok := column.Hex32(eventID)
 	if !ok {
@@ -205,12 +184,6 @@ func (w *Writer) withdrawFromOutbox(eventID string) error {
 		return err
 	}
 	return w.Run(engine.Do(sqlOutboxDrop, n), engine.Do(sqlOutboxClean, n))
-}
-
-// OutboxKeep forgets what waits for targets that are not among these; this
-// relay always is.
-func (s *Store) OutboxKeep(ctx context.Context, targets []string) error {
-	return s.orders.Tell(ctx, store.OutboxKeep{Targets: targets})
 }
 
 func (w *Writer) keepOutbox(targets []string) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/storetest"
@@ -39,7 +40,7 @@ func waiting(t *testing.T, s *sqlite.Store, target string) (out []string) {
 func queueEntry(t *testing.T, s *sqlite.Store, contract string, at int64, targets ...string) *nostr.Event {
 	t.Helper()
 	ev := alice.Fake(30090, at, fmt.Sprintf(`{"type":"message","content":"%d"}`, at), nostr.Tag{"d", contract}, nostr.Tag{"t", "message"}, nostr.Tag{"p", bob.Pub})
-	if err := s.QueueEvent(t.Context(), ev, targets); err != nil {
+	if err := s.Tell(t.Context(), store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: targets}); err != nil {
 		t.Fatal(err)
 	}
 	return ev
@@ -60,14 +61,14 @@ func TestOutboxKeepsOrderUntilAllHaveIt(t *testing.T) {
 	}
 	done := func(target string, n ...int64) {
 		t.Helper()
-		if err := s.OutboxDone(ctx, target, n); err != nil {
+		if err := s.Tell(ctx, store.OutboxDone{Target: target, Numbers: n}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first := queueEntry(t, s, "c", 1, store.OutboxLocal, north, south)
 	queueEntry(t, s, "d", 2, north)
 	queueEntry(t, s, "c", 3, store.OutboxLocal, north)
-	if err := s.QueueEvent(ctx, first, []string{north}); err != nil {
+	if err := s.Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, first), Targets: []string{north}}); err != nil {
 		t.Fatal(err)
 	}
 	want(store.OutboxLocal, "c/1", "c/3")
@@ -109,7 +110,7 @@ func TestOutboxKeepsOrderUntilAllHaveIt(t *testing.T) {
 	if err := s.OutboxLag(ctx, func(target string, n, oldest int64) { lag[target] = [2]int64{n, oldest} }); err != nil || len(lag) != 3 || lag[south] != [2]int64{1, storetest.Start.Unix()} {
 		t.Errorf("lag %v, %v", lag, err)
 	}
-	if err := s.OutboxKeep(ctx, []string{north}); err != nil {
+	if err := s.Tell(ctx, store.OutboxKeep{Targets: []string{north}}); err != nil {
 		t.Fatal(err)
 	}
 	want(south)
@@ -119,7 +120,7 @@ func TestOutboxKeepsOrderUntilAllHaveIt(t *testing.T) {
 	}
 	done(store.OutboxLocal, 3)
 	done(north, 3)
-	if fourth := queueEntry(t, s, "c", 4, north); s.OutboxWithdraw(ctx, fourth.ID) != nil || s.OutboxWithdraw(ctx, first.ID) != nil {
+	if fourth := queueEntry(t, s, "c", 4, north); s.Tell(ctx, store.OutboxWithdraw{EventID: fourth.ID}) != nil || s.Tell(ctx, store.OutboxWithdraw{EventID: first.ID}) != nil {
 		t.Error("not withdrawn")
 	}
 	if n := rows(t, s, "contract_outbox") + rows(t, s, "contract_outbox_for"); n != 0 {
@@ -160,7 +161,7 @@ func TestVanishedAuthorIsNotPublished(t *testing.T) {
 	queueEntry(t, s, "c", 1, store.OutboxLocal, north)
 	queueEntry(t, s, "d", 2, south)
 	other := bob.Fake(30090, 3, `{"type":"message","content":"x"}`, nostr.Tag{"d", "c"}, nostr.Tag{"t", "message"}, nostr.Tag{"p", alice.Pub})
-	if err := s.QueueEvent(t.Context(), other, []string{north}); err != nil {
+	if err := s.Tell(t.Context(), store.QueueEvent{Event: wire.AppendEvent(nil, other), Targets: []string{north}}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, s, contractEvent(alice, 62, "x", bob.Pub, storetest.Start.Unix()+10, "", nostr.Tag{"relay", "ALL_RELAYS"}), store.Stored)
@@ -209,7 +210,7 @@ func TestRefusalsAreKept(t *testing.T) {
 	}
 	refuse(store.OutboxLocal, third, "invalid", true)
 	want(third, store.ContractRefusal{Reason: "invalid", At: at, Final: true})
-	if err := s.OutboxDone(t.Context(), north, []int64{1}); err != nil {
+	if err := s.Tell(t.Context(), store.OutboxDone{Target: north, Numbers: []int64{1}}); err != nil {
 		t.Fatal(err)
 	}
 	want(first, store.ContractRefusal{Target: south, Reason: "invalid", At: at, Final: true})
@@ -220,7 +221,7 @@ func TestRefusalsAreKept(t *testing.T) {
 	want(first, store.ContractRefusal{Target: south, Reason: "invalid", At: at, Final: true})
 	fourth := queueEntry(t, s, "c", 4, north)
 	refuse(north, fourth, "blocked", false)
-	if err := s.OutboxKeep(t.Context(), []string{south}); err != nil {
+	if err := s.Tell(t.Context(), store.OutboxKeep{Targets: []string{south}}); err != nil {
 		t.Fatal(err)
 	}
 	want(fourth)
