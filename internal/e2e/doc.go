@@ -15,5 +15,6 @@
 //   - operator: management, logs, status, HTTP, and what the docs show
 //
 // The relay as a child process, the client and the events are in relaytest;
-// what the folders share beyond that is in rig.
+// what the folders share beyond that is in rig. Package golden, for all tests,
+// compares files that make generate writes.
 package e2e
