@@ -28,17 +28,17 @@ type Config struct {
 	Info      Info
 	Gate      Gate
 	Write     Write
-	Read      Read
+	Read      struct{ AuthRequired bool } // nobody reads anything without having proved a key
 	Limits    Limits
-	Timeouts  Timeouts
+	Timeouts  struct{ Shutdown time.Duration }
 	History   History
-	Retention Retention
+	Retention struct{ Rules []string } // "KINDS AGE", "KINDS max NUMBER", "KINDS AGE max NUMBER"
 	Proxy     Proxy
 	Store     Store
-	Sync      Sync
-	Web       Web
+	Sync      struct{ Serve bool }   // reconciliations (NIP-77)
+	Web       struct{ Enabled bool } // the owner's page, below /app/
 	Events    Events
-	Admin     Admin
+	Admin     struct{ Keys []string } // pubkeys that manage the relay over the network (NIP-86)
 	Contracts Contracts
 	Snapshot  Snapshot
 	Replica   []Replica
@@ -80,11 +80,6 @@ type Write struct {
 	ProgramTimeout  time.Duration // for one of its answers
 }
 
-// Read says who may read at all.
-type Read struct {
-	AuthRequired bool // nobody reads anything without having proved a key
-}
-
 // Limits bounds what clients can make the relay do, beside what Bounds has. Zero
 // turns off those that say so in their help.
 type Limits struct {
@@ -110,21 +105,11 @@ type Rate struct {
 	Burst     int
 }
 
-// Timeouts bounds how long the relay waits for others.
-type Timeouts struct {
-	Shutdown time.Duration
-}
-
 // History says how many superseded versions of gated kinds are kept.
 type History struct {
 	Versions     int // per address
 	Days         int // since superseded; 0 = no limit
 	ContractDays int // since the contract's final state; 0 = for ever
-}
-
-// Retention says how long which events are kept.
-type Retention struct {
-	Rules []string // "KINDS AGE", "KINDS max NUMBER", "KINDS AGE max NUMBER"
 }
 
 // Proxy says whose word on client addresses is taken.
@@ -136,16 +121,6 @@ type Proxy struct {
 // Store configures the database.
 type Store struct {
 	MaxBytes int64 // 0 = no limit
-}
-
-// Sync configures reconciliations (NIP-77).
-type Sync struct {
-	Serve bool
-}
-
-// Web configures the owner's page.
-type Web struct {
-	Enabled bool // it is served below /app/
 }
 
 // Events configures what a NATS broker is told.
@@ -161,11 +136,6 @@ type Contracts struct {
 	MasterKey string   // where it is: auto, off, a path or env:NAME
 	PublishTo []string // ws:// and wss:// URLs
 	AnyID     bool     // new contracts may have ids that can be guessed
-}
-
-// Admin says who manages the relay over the network (NIP-86).
-type Admin struct {
-	Keys []string // pubkeys
 }
 
 // Snapshot configures bundles of agents' memory.

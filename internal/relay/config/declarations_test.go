@@ -165,7 +165,7 @@ func WriteMarkdown(w io.Writer) error {
 			if o.section() != s.name {
 				continue
 			}
-			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s *(%s)* |\n", o.Key, cell.Replace(o.Default()), yesNo(o.Live), yesNo(o.Cluster), cell.Replace(o.Help), cell.Replace(o.Type()))
+			fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s *(%s)* |\n", o.Key, cell.Replace(o.Default()), yesNo(o.Live), yesNo(o.Cluster()), cell.Replace(o.Help), cell.Replace(o.Type()))
 		}
 		b.WriteByte('\n')
 	}

@@ -7,12 +7,6 @@ import (
 // Option describes one option. Flag and environment variable follow from the
 // key, so they cannot disagree with it.
 type Option struct {
-	declared
-	Cluster bool // whether it is the same on all nodes of a cluster
-}
-
-// declared is what an option's declaration says.
-type declared struct {
 	Key  string // TOML key, "section.name"
 	Help string // one or two sentences, for --help, the example file and the docs
 	Live bool   // whether SIGHUP can change it

@@ -51,16 +51,11 @@ func dur(at *time.Duration, def time.Duration, low, high time.Duration) value {
 // options binds every declaration to its place in c. It is the only place
 // where an option is declared.
 func (c *Config) options() []*Option {
-	all := slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.syncOptions(), c.webOptions(), c.snapshotOptions(), c.contractOptions(), c.replicaOptions(), c.clusterOptions())
-	out := make([]*Option, len(all))
-	for i, d := range all {
-		out[i] = &Option{declared: *d, Cluster: ofCluster(d.Key)}
-	}
-	return out
+	return slices.Concat(c.generalOptions(), c.limitOptions(), c.storeOptions(), c.snapshotOptions(), c.contractOptions(), c.clusterOptions())
 }
 
-func (c *Config) generalOptions() []*declared {
-	return []*declared{
+func (c *Config) generalOptions() []*Option {
+	return []*Option{
 		{"listen", "Address of the public port, HOST:PORT, for websocket and HTTP. Port 0 picks a free one. A host other than a loopback address needs public_url. Change it where clients reach the relay without a reverse proxy on this machine.", false,
 			one(&c.Listen, "127.0.0.1:7447", listenAddr(false))},
 		{"data", "Data folder, created with mode 0700. A lock admits one daemon at a time; a second start is refused. Change it to keep the database on a disk of its own.", false,
@@ -119,8 +114,8 @@ func (c *Config) generalOptions() []*declared {
 	}
 }
 
-func (c *Config) storeOptions() []*declared {
-	return []*declared{
+func (c *Config) storeOptions() []*Option {
+	return []*Option{
 		{"timeouts.shutdown", "Time to finish after SIGTERM. Connections that are left then are cut off, and the exit code is 1. Keep it below the time that the service manager waits before it kills.", true, dur(&c.Timeouts.Shutdown, 10*time.Second, 100*time.Millisecond, 10*time.Minute)},
 
 		{"history.versions", "Superseded versions kept for each address. The oldest beyond it are removed; 0 keeps none. Contract memory is not counted. Lower it to save disk, raise it to undo further back.", true, num(&c.History.Versions, 100, 0, maxInt)},
@@ -142,29 +137,20 @@ func (c *Config) storeOptions() []*declared {
 		{"events.prefix", "Prefix of the subjects of snapshot messages: PREFIX.AGENT.created, restored, deleted and PREFIX._all.gc. Change it where several relays share a broker.", false, str(&c.Events.Prefix, "engramd.snapshot")},
 		{"events.mutations", "Publish each write to an agent's memory too, at engramd.mutated.AGENT. Turn it on where other services follow writes.", true, onOff(&c.Events.Mutations, false)},
 		{"admin.keys", "Pubkeys that may manage the relay with signed calls to its URL. Calls of other keys are refused. Empty turns management off. Set it to manage the relay from another machine.", true, many(&c.Admin.Keys, pubkey(false))},
-	}
-}
-
-func (c *Config) syncOptions() []*declared {
-	s := &c.Sync
-	return []*declared{
-		{"sync.serve", "Answer reconciliations (NIP-77), by which clients and relays find differences without reading everything. Off: NEG-OPEN is answered with NEG-ERR, and NIP-11 does not list 77. Turn it off where they cost too much processor time.", true, onOff(&s.Serve, true)},
-	}
-}
-
-func (c *Config) webOptions() []*declared {
-	return []*declared{
+		{"sync.serve", "Answer reconciliations (NIP-77), by which clients and relays find differences without reading everything. Off: NEG-OPEN is answered with NEG-ERR, and NIP-11 does not list 77. Turn it off where they cost too much processor time.", true, onOff(&c.Sync.Serve, true)},
 		{"web.enabled", "Serve the owner's page below /app/, the same bytes for all; the browser decrypts what it shows. Off: /app/ is not found. Turn it off where owners use another page.", false, onOff(&c.Web.Enabled, true)},
+		{"replica", "Relays that this one follows, one [[replica]] table each: url; key, the path of a file with the secret key that asks (nsec or 64 hex digits; not readable by others); filter, a NIP-01 filter as JSON text, if not everything; interval between looks for what was missed (default 1h0m0s); live, whether what arrives is taken at once (default true). This relay gets what that key may read there (docs/sync.md). Set it to keep a second copy. In the environment and in a flag: URL key=PATH interval=10m, separated by semicolons.", true,
+			list[Replica]{&c.Replica, ";", replica()}},
 	}
 }
 
 // maxDays is a thousand years.
 const maxDays = 365_000
 
-func (c *Config) snapshotOptions() []*declared {
+func (c *Config) snapshotOptions() []*Option {
 	s := &c.Snapshot
 	const year = 365 * 24 * time.Hour
-	return []*declared{
+	return []*Option{
 		{"snapshot.root", "Folder of snapshots, ROOT/tenants/TENANT/snapshots/AGENT. Empty is the data folder. Change it to keep snapshots on another disk than the database.", false, str(&s.Root, "")},
 		{"snapshot.keep", "Snapshots made by hand that retention keeps of each agent and tenant, pinned ones not counted. The oldest beyond it are deleted. 0 is no limit. Lower it to save disk.", true, num(&s.Keep, 30, 0, maxInt)},
 		{"snapshot.keep_automatic", "Automatic snapshots, on schedule and before a restore, that retention keeps of each agent and tenant, pinned ones not counted. The oldest beyond it are deleted. 0 is no limit. Raise it where snapshot.every is short.", true, num(&s.KeepAutomatic, 30, 0, maxInt)},

@@ -13,9 +13,9 @@ import (
 // clusterSwitch is the option that makes a process one node of several.
 const clusterSwitch = "cluster.enabled"
 
-func (c *Config) clusterOptions() []*declared {
+func (c *Config) clusterOptions() []*Option {
 	k := &c.Cluster
-	return []*declared{
+	return []*Option{
 		{clusterSwitch, "Make this process one of several nodes that hold the same memory: writes enter a log of NATS JetStream, and each node executes the log. Turn it on to survive the loss of a machine (docs/cluster.md).", false, onOff(&k.Enabled, false)},
 		{"cluster.urls", "Servers of the log, nats://HOST:PORT or tls://HOST:PORT. Servers on other machines must be tls:// and need credentials, or the start is refused. List all servers, so that the node finds one that runs.", false, many(&k.URLs, serverURL("nats", "tls"))},
 		{"cluster.stream", "The log's stream, for this cluster alone. Change it where several clusters share servers.", false, one(&k.Stream, "engramd", streamName())},
@@ -32,18 +32,17 @@ func (c *Config) clusterOptions() []*declared {
 	}
 }
 
-// ofCluster reports whether an option is the same on all nodes of a cluster:
-// what becomes of a command depends on it, or who may read what, or what the
-// relay is called.
-func ofCluster(key string) bool {
-	switch {
+// Cluster reports whether an option is the same on all nodes of a cluster: what
+// becomes of a command depends on it, or who may read what, or what the relay is
+// called.
+func (o *Option) Cluster() bool {
+	switch key := o.Key; {
 	case slices.Contains([]string{"write.program", "write.program_timeout"}, key):
 		return false // the node that takes an event asks
 	case slices.Contains([]string{"public_url", "limits.author_bytes", "limits.author_events", "limits.future", "contracts.any_id", "contracts.publish_to"}, key):
 		return true
 	}
-	section, _, _ := strings.Cut(key, ".")
-	return slices.Contains([]string{"gate", "write", "history", "retention"}, section)
+	return slices.Contains([]string{"gate", "write", "history", "retention"}, o.section())
 }
 
 // check finds what is wrong between the options of a cluster.

@@ -12,9 +12,9 @@ import (
 // payload are 87,472 of base64, and the envelope and its tags come on top.
 const minMessageBytes = 96 << 10
 
-func (c *Config) limitOptions() []*declared {
+func (c *Config) limitOptions() []*Option {
 	l := &c.Limits
-	return []*declared{
+	return []*Option{
 		{"limits.message_bytes", "Largest message from a client. A larger one is refused with invalid:, and beyond eight times the size its connection is closed. The largest engram must fit, and a 128th of limits.memory bounds it above 8 MiB. Raise it for clients with long lists.", true, sizeOf(&l.MessageBytes, 256<<10, minMessageBytes)},
 		{"limits.subscriptions", "Open subscriptions of one connection. One more is refused with CLOSED. Raise it for clients that keep many filters open at once.", true, num(&l.Subscriptions, 64, 1, maxInt)},
 		{"limits.memory", "Soft limit of the process's memory, and the measure of what clients may make the relay hold: queues, filters, messages, reconciliations and HTTP requests grow and shrink with it (docs/configuration.md). Near it garbage is collected harder; above nine tenths, garbage not counted, REQ and COUNT are closed with error:. GOMEMLIMIT in the environment takes precedence for the process alone. 0 is no limit, with the bounds of 1 GiB. Set it to four fifths of what the machine or container has for the relay.", true, one(&l.Memory, 1<<30, orNone(size[int64](64<<20, math.MaxInt64)))},
@@ -31,9 +31,9 @@ func (c *Config) limitOptions() []*declared {
 	}
 }
 
-func (c *Config) contractOptions() []*declared {
+func (c *Config) contractOptions() []*Option {
 	k := &c.Contracts
-	return []*declared{
+	return []*Option{
 		{"contracts.master_key", `Place of the key that seals private entries and provisioned keys: "auto" is the file master.key in the data folder, made at the first start; a path names a file with 64 hex digits; "env:NAME" names an environment variable with them; "off" is none, and private entries and provisioning answer 503. Without the key sealed entries are lost, so keep a copy with the backups. Change it where secrets come from a secret store.`, false,
 			one(&k.MasterKey, "auto", keyPlace("auto, off, path or env:NAME"))},
 		{"contracts.publish_to", "Further relays that contract events written over the API are published to. An event that one of them does not take is sent again until it does. Set it where parties read contracts at other relays.", false,

@@ -27,13 +27,6 @@ const (
 	replicaMax   = 30 * 24 * time.Hour
 )
 
-func (c *Config) replicaOptions() []*declared {
-	return []*declared{
-		{"replica", "Relays that this one follows, one [[replica]] table each: url; key, the path of a file with the secret key that asks (nsec or 64 hex digits; not readable by others); filter, a NIP-01 filter as JSON text, if not everything; interval between looks for what was missed (default 1h0m0s); live, whether what arrives is taken at once (default true). This relay gets what that key may read there (docs/sync.md). Set it to keep a second copy. In the environment and in a flag: URL key=PATH interval=10m, separated by semicolons.", true,
-			list[Replica]{&c.Replica, ";", replica()}},
-	}
-}
-
 // replica takes "URL name=value …"; a value with spaces is quoted as in Go.
 func replica() elem[Replica] {
 	return elem[Replica]{one: "relay to follow", many: "tables with url, key, filter, interval and live",

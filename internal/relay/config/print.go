@@ -29,7 +29,7 @@ func WriteExample(w io.Writer) error {
 		if o.Live {
 			note += "; live"
 		}
-		if o.Cluster {
+		if o.Cluster() {
 			note += "; cluster"
 		}
 		return note

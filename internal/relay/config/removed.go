@@ -32,7 +32,7 @@ func (c *Config) Ignored() []Ignored { return c.ignored }
 
 func was[T any](key string, now *T, e elem[T], stricter func(old, now T) bool) past {
 	old := new(T)
-	return past{&Option{declared: declared{Key: key, value: one(old, *old, e)}}, "", func() (string, string, bool) {
+	return past{&Option{Key: key, value: one(old, *old, e)}, "", func() (string, string, bool) {
 		return e.format(*old), e.format(*now), stricter(*old, *now)
 	}}
 }
@@ -41,7 +41,7 @@ func was[T any](key string, now *T, e elem[T], stricter func(old, now T) bool) p
 // place is set without one.
 func (c *Config) burst(of string, rate *Rate) past {
 	old := new(int)
-	return past{&Option{declared: declared{Key: of + "_burst", value: num(old, 0, 1, maxInt)}}, "", func() (string, string, bool) {
+	return past{&Option{Key: of + "_burst", value: num(old, 0, 1, maxInt)}, "", func() (string, string, bool) {
 		if !c.Said(of) || rate.Burst == 0 {
 			rate.Burst = *old
 		}

@@ -25,7 +25,7 @@ var boundByWord = []string{"limits.author_bytes", "limits.author_events"}
 func SharedText(c *Config) string {
 	values := map[string]string{}
 	for _, o := range c.options() {
-		if o.Cluster && (c.Said(o.Key) || !slices.Contains(boundByWord, o.Key)) {
+		if o.Cluster() && (c.Said(o.Key) || !slices.Contains(boundByWord, o.Key)) {
 			values[o.Key] = o.value.literal()
 		}
 	}
@@ -50,7 +50,7 @@ func SharedDiff(c *Config, text string) (keys []string) {
 		theirs = said.options()
 	}
 	for i, o := range c.options() {
-		if !o.Cluster {
+		if !o.Cluster() {
 			continue
 		}
 		bound := slices.Contains(boundByWord, o.Key)
@@ -76,7 +76,7 @@ func WithShared(c *Config, text string) (*Config, error) {
 	out, own := Default(), c.options()
 	for i, o := range out.options() {
 		from, origins := own[i], c.origins
-		if o.Cluster {
+		if o.Cluster() {
 			from, origins = opts[i], said.origins
 		} else if said.Said(o.Key) {
 			return nil, fmt.Errorf("the cluster's configuration: %s is not an option that nodes share", o.Key)
@@ -84,7 +84,7 @@ func WithShared(c *Config, text string) (*Config, error) {
 		o.value.copyFrom(from.value)
 		if at, ok := origins[o.Key]; ok {
 			out.origins[o.Key] = at
-			if o.Cluster {
+			if o.Cluster() {
 				out.origins[o.Key] = fromCluster
 			}
 		}

@@ -17,7 +17,7 @@ func TestWhatNodesShare(t *testing.T) {
 	}
 	var got []string
 	for _, o := range Options() {
-		if o.Cluster {
+		if o.Cluster() {
 			got = append(got, o.Key)
 		}
 	}
