@@ -86,7 +86,6 @@ func (p *process) apply(ctx context.Context, cfg *config.Config) error {
 	p.relay.SetLimits(relayLimits(cfg))
 	p.surfaces.sessions.SetLimits(cfg.Bounds())
 	p.surfaces.bridge.SetProxy(proxyOf(cfg))
-	p.surfaces.bridge.SetPending(pendingLimits(cfg))
 	p.surfaces.bridge.SetLimits(bridgeLimits(cfg.Bounds()))
 	p.contracts.service.SetEventLimit(cfg.Limits.MessageBytes)
 	p.memory.SetLimit(cfg.Limits.Memory)

@@ -89,14 +89,12 @@ func proxyOf(cfg *config.Config) relayhttp.Proxy {
 	return relayhttp.Proxy{Trusted: cfg.Proxy.Trusted, Header: cfg.Proxy.Header}
 }
 
-// pendingLimits gives connections before their upgrade the same bounds as
-// websockets, counted apart.
-func pendingLimits(cfg *config.Config) relayhttp.PendingLimits {
-	return relayhttp.PendingLimits{Total: cfg.Limits.Connections, PerAddress: cfg.Limits.ConnectionsPerAddress}
-}
-
-// bridgeLimits bound signed HTTP requests; an event may be as large as a
-// message, and never larger than the largest body.
+// bridgeLimits bound connections before their upgrade as websockets are bounded,
+// counted apart, and signed HTTP requests; an event may be as large as a message,
+// and never larger than the largest body.
 func bridgeLimits(b config.Bounds) relayhttp.Limits {
-	return relayhttp.Limits{Requests: b.HTTPRequests, PerShare: b.HTTPPerShare, EventBytes: b.MessageBytes, Stall: b.Stall}
+	return relayhttp.Limits{
+		Connections: b.Connections, PerAddress: b.PerAddress,
+		Requests: b.HTTPRequests, PerShare: b.HTTPPerShare, EventBytes: b.MessageBytes, Stall: b.Stall,
+	}
 }

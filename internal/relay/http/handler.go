@@ -46,11 +46,10 @@ var _ Relay = (*relay.Relay)(nil)
 
 // Options configure a Handler. Relay and Socket are required.
 type Options struct {
-	Relay   Relay
-	Socket  http.Handler // takes websocket upgrades; relay.AddrFrom finds the client's address
-	URLs    []string     // ws:// or wss:// URLs that clients are told to use, the preferred one first
-	Proxy   Proxy
-	Pending PendingLimits
+	Relay  Relay
+	Socket http.Handler // takes websocket upgrades; relay.AddrFrom finds the client's address
+	URLs   []string     // ws:// or wss:// URLs that clients are told to use, the preferred one first
+	Proxy  Proxy
 
 	// Backend answers signed requests (NIP-98). Nil serves none of their paths.
 	Backend Backend
@@ -129,8 +128,7 @@ func New(o Options) *Handler {
 	h.documents.template = template.Must(template.New("page").Parse(pageHTML)) // it is part of the program, and tested
 	h.SetAccess(o.Access)
 	h.SetProxy(o.Proxy)
-	h.pending = newPending(h.unbounded, o.Metrics.Sessions, h.log)
-	h.SetPending(o.Pending)
+	h.pending = newPending(&h.in.pools.limits, h.unbounded, o.Metrics.Sessions, h.log)
 	if o.Backend != nil {
 		h.bridge = &bridge{in: h.in, backend: o.Backend, pressed: o.Pressed}
 	}
@@ -218,9 +216,6 @@ func (h *Handler) unbounded(addr netip.Addr) bool {
 	who := h.in.shares.Enter(addr)
 	return who.Exempt || who.Share == fairness.Local || h.proxy.Load().trusts(addr)
 }
-
-// SetPending replaces the bounds of connections that are not websockets.
-func (h *Handler) SetPending(l PendingLimits) { h.pending.limits.Store(&l) }
 
 // ServeHTTP resolves the client's address and finds the endpoint.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -18,6 +18,9 @@ import (
 // Limits bound what requests can make the relay do. Zero fields mean the
 // defaults.
 type Limits struct {
+	Connections int // that are no websockets (the session counts those); 0 is no bound
+	PerAddress  int // of these from one IPv4 address or IPv6 /64; not for trusted proxies, or addresses that are exempt or cannot be told apart; 0 is no bound
+
 	Requests   int           // with proof, served at the same time; default 256
 	PerShare   int           // of these for one share; default 32
 	Patience   time.Duration // how long a request waits for its turn; default 5 s

@@ -13,18 +13,12 @@ import (
 	"engramd/internal/relay/metrics"
 )
 
-// PendingLimits bound connections that are not websockets (yet): silent ones,
-// and those that send HTTP requests. The session counts websockets itself.
-type PendingLimits struct {
-	Total      int // 0 or less is no limit
-	PerAddress int // from one IPv4 address or IPv6 /64; not for trusted proxies, or addresses that are exempt or cannot be told apart (package share); 0 or less is no limit
-}
-
-// pending counts those connections, so that a flood of silent ones leaves files
+// pending counts connections that are not websockets (yet), silent ones and those
+// that send HTTP requests, so that a flood of silent ones leaves files
 // and memory for everybody else: no share has more connections than it leaves
 // for others. A connection over a bound is closed at once.
 type pending struct {
-	limits  atomic.Pointer[PendingLimits]
+	limits  *atomic.Pointer[Limits]
 	exempt  func(netip.Addr) bool
 	metrics *metrics.Sessions
 	log     *slog.Logger
@@ -45,10 +39,8 @@ func originOf(addr netip.Addr) origin {
 	return origin{cmp.Or(part, share), share}
 }
 
-func newPending(exempt func(netip.Addr) bool, m *metrics.Sessions, log *slog.Logger) *pending {
-	p := &pending{exempt: exempt, metrics: m, log: log, from: map[string]int{}, shares: map[string]int{}, conns: map[net.Conn]origin{}}
-	p.limits.Store(&PendingLimits{})
-	return p
+func newPending(l *atomic.Pointer[Limits], exempt func(netip.Addr) bool, m *metrics.Sessions, log *slog.Logger) *pending {
+	return &pending{limits: l, exempt: exempt, metrics: m, log: log, from: map[string]int{}, shares: map[string]int{}, conns: map[net.Conn]origin{}}
 }
 
 // connState is the http.Server's ConnState hook.
@@ -78,11 +70,11 @@ func (p *pending) enter(conn net.Conn) (reason string) {
 	p.from[of.network]++
 	p.shares[of.share]++
 	switch {
-	case limits.Total > 0 && p.total > limits.Total:
+	case limits.Connections > 0 && p.total > limits.Connections:
 		return "total"
 	case limits.PerAddress > 0 && p.from[of.network] > limits.PerAddress && !free:
 		return "address"
-	case limits.Total > 0 && p.shares[of.share] > limits.Total-p.total && !free:
+	case limits.Connections > 0 && p.shares[of.share] > limits.Connections-p.total && !free:
 		return "address"
 	}
 	return ""

@@ -27,7 +27,7 @@ func (r *remote) Close() error { r.closed = true; return nil }
 
 func TestPendingConnectionsAreBounded(t *testing.T) {
 	h, _ := newHandler(t, func(_ *fakeRelay, o *Options) {
-		o.Pending = PendingLimits{Total: 8, PerAddress: 2}
+		o.Limits = Limits{Connections: 8, PerAddress: 2}
 		o.Proxy = Proxy{Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Header: "X-Forwarded-For"}
 	})
 	state := h.pending.connState
@@ -79,7 +79,7 @@ func TestPendingConnectionsOfLocalPeers(t *testing.T) {
 		"told apart like anybody else": {fairness.Rules{}, 2, 2},
 	} {
 		h, _ := newHandler(t, func(_ *fakeRelay, o *Options) {
-			o.Pending, o.Shares = PendingLimits{Total: 100, PerAddress: 2}, fairness.NewShares(c.rules)
+			o.Limits, o.Shares = Limits{Connections: 100, PerAddress: 2}, fairness.NewShares(c.rules)
 		})
 		for addr, want := range map[string]int{"127.0.0.1": c.loopback, "[::1]": c.loopback, "172.17.0.1": c.private, "203.0.113.1": 2} {
 			open := 0
@@ -101,7 +101,7 @@ func TestPendingConnectionsOfLocalPeers(t *testing.T) {
 // TestPendingConnectionsOfOneShare: a client with a whole /48 leaves as many
 // connections for others as it has.
 func TestPendingConnectionsOfOneShare(t *testing.T) {
-	h, _ := newHandler(t, func(_ *fakeRelay, o *Options) { o.Pending = PendingLimits{Total: 100, PerAddress: 2} })
+	h, _ := newHandler(t, func(_ *fakeRelay, o *Options) { o.Limits = Limits{Connections: 100, PerAddress: 2} })
 	open := 0
 	for i := range 200 {
 		r := &remote{addr: fmt.Sprintf("[2001:db8:0:%x::1]:1", i)}
@@ -122,7 +122,7 @@ func TestPendingConnectionsOfOneShare(t *testing.T) {
 
 func TestServerClosesWhatIsOverTheBound(t *testing.T) {
 	m := metrics.New("test")
-	h, _ := newHandler(t, func(_ *fakeRelay, o *Options) { o.Pending, o.Metrics = PendingLimits{Total: 1}, m })
+	h, _ := newHandler(t, func(_ *fakeRelay, o *Options) { o.Limits, o.Metrics = Limits{Connections: 1}, m })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
