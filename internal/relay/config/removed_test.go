@@ -163,6 +163,9 @@ func TestRemovedOptions(t *testing.T) {
 			t.Errorf("%q is taken", bad)
 		}
 	}
+	if _, err := load(t, "[limits]\nfilter_value = 3\n", nil); err == nil || strings.Contains(err.Error(), "did you mean") {
+		t.Errorf("a removed option is suggested: %v", err)
+	}
 	if _, err := Load(Sources{Env: []string{"ENGRAMD_LIMITS_FILTERS=1"}}); err != nil {
 		t.Errorf("a command beside the relay: %v", err)
 	}

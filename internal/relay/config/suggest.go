@@ -8,9 +8,11 @@ import (
 // unknown names a key that is no option, and the option that was meant, if one
 // is near. of is how an option is called here: its key, flag or variable.
 func unknown(what, name string, opts []*Option, of func(*Option) string) error {
-	known := make([]string, len(opts))
-	for i, o := range opts {
-		known[i] = of(o)
+	var known []string
+	for _, o := range opts {
+		if o.Help != "" { // it was not removed
+			known = append(known, of(o))
+		}
 	}
 	if near := nearest(name, known); near != "" {
 		return fmt.Errorf("unknown %s %q: did you mean %q?", what, name, near)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"engramd/internal/relay/config"
 	"engramd/internal/relay/notify"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
@@ -72,7 +73,7 @@ func (s *Service) Sweep(ctx context.Context, p snapshot.Policy) (swept []snapsho
 	if err != nil {
 		return nil, err
 	}
-	return s.sweep(ctx, places, p, min(sweepWait, s.settings.Load().LockTimeout))
+	return s.sweep(ctx, places, p, sweepWait)
 }
 
 // SweepAgent is Sweep for one agent.
@@ -80,5 +81,5 @@ func (s *Service) SweepAgent(ctx context.Context, tenant, agent string, p snapsh
 	if _, err := s.bundles.Dir(tenant, agent); err != nil {
 		return nil, err
 	}
-	return s.sweep(ctx, []snapshot.Place{{Tenant: tenant, Agent: agent}}, p, s.settings.Load().LockTimeout)
+	return s.sweep(ctx, []snapshot.Place{{Tenant: tenant, Agent: agent}}, p, config.SnapshotLock)
 }

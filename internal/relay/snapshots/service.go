@@ -37,8 +37,7 @@ var (
 type Settings struct {
 	Recipients   bundle.Recipients // of bundles, unless a request says otherwise
 	Identities   bundle.Identities // tried for encrypted bundles beside those of a request
-	LockTimeout  time.Duration
-	Trusted      []string // pubkeys whose signatures are believed beside the relay's own
+	Trusted      []string          // pubkeys whose signatures are believed beside the relay's own
 	RestoreAllow bool
 	Policy       snapshot.Policy
 	GCInterval   time.Duration // between sweeps; 0 is never

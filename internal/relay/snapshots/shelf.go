@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"engramd/internal/relay/config"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
 )
@@ -165,7 +166,7 @@ func (s *shelf) Settings() Settings { return *s.settings.Load() }
 
 // locked runs work with the agent's lock.
 func (s *shelf) locked(ctx context.Context, tenant, agent string, work func(*snapshot.Lock) error) error {
-	lock, err := s.bundles.Lock(ctx, tenant, agent, s.settings.Load().LockTimeout)
+	lock, err := s.bundles.Lock(ctx, tenant, agent, config.SnapshotLock)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (s *sleeper) after(d time.Duration) <-chan time.Time {
 // on its own time, and settings that change count at once.
 func TestWorker(t *testing.T) {
 	settings := Settings{
-		LockTimeout: time.Minute, Every: time.Hour, GCInterval: 5 * time.Hour,
+		Every: time.Hour, GCInterval: 5 * time.Hour,
 		Policy: snapshot.Policy{Keep: 30, KeepAutomatic: 2},
 	}
 	w := newWorld(t, func(o *Options) { o.Settings = settings })
@@ -104,7 +104,7 @@ func TestWorkerStartedAgain(t *testing.T) {
 // it is said to, from when it is said.
 func TestWorkerOfOneNodeOfSeveral(t *testing.T) {
 	w := newWorld(t, func(o *Options) {
-		o.Settings = Settings{LockTimeout: time.Minute, Every: time.Hour, GCInterval: 5 * time.Hour, Policy: snapshot.Policy{Keep: 30, KeepAutomatic: 2}}
+		o.Settings = Settings{Every: time.Hour, GCInterval: 5 * time.Hour, Policy: snapshot.Policy{Keep: 30, KeepAutomatic: 2}}
 	})
 	w.put("mem/a", 0)
 	s := &sleeper{make(chan time.Duration), make(chan time.Time)}

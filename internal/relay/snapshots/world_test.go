@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -46,7 +45,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 		Bundles:  snapshot.New(t.TempDir()),
 		Store:    db,
 		Rules:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
-		Settings: Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
+		Settings: Settings{Policy: snapshot.DefaultPolicy()},
 		Sign:     sign, Trusted: trusted, Software: "test", Clock: clock.Now,
 	}
 	for _, c := range change {

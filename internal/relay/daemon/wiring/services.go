@@ -21,7 +21,7 @@ import (
 func SnapshotSettings(cfg *config.Config) (o snapshots.Settings, err error) {
 	c := cfg.Snapshot
 	o = snapshots.Settings{
-		LockTimeout: config.SnapshotLock, RestoreAllow: cfg.RestoreAllow, Trusted: c.TrustedKeys, GCInterval: config.SnapshotGC, Every: c.Every, Agents: c.Agents,
+		RestoreAllow: cfg.RestoreAllow, Trusted: c.TrustedKeys, GCInterval: config.SnapshotGC, Every: c.Every, Agents: c.Agents,
 		Policy: snapshot.Policy{Keep: c.Keep, KeepAutomatic: c.KeepAutomatic, MaxAge: Days(c.MaxAgeDays)},
 	}
 	if o.Recipients, err = bundle.ParseRecipients(c.Recipients); err != nil {

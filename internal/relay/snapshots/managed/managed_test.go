@@ -27,7 +27,7 @@ func TestHeSeesHisOwn(t *testing.T) {
 	service := snapshots.New(snapshots.Options{
 		Bundles: snapshot.New(t.TempDir()), Store: storetest.MustOpen(t), Software: "test",
 		Rules:    func(context.Context, *nostr.Event) (bool, string) { return false, "" },
-		Settings: snapshots.Settings{LockTimeout: time.Minute, Policy: snapshot.DefaultPolicy()},
+		Settings: snapshots.Settings{Policy: snapshot.DefaultPolicy()},
 	})
 	made, err := service.Create(ctx, snapshots.CreateRequest{Tenant: bundle.DefaultTenant, Agent: agent.Pub, By: bundle.ByCLI, AllowEmpty: true})
 	if err != nil {
