@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/nbd-wtf/go-nostr/nip19"
-
+	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	memorywrite "engramd/internal/memory/write"
@@ -209,11 +208,7 @@ func npubs(keys []string) []string {
 	const most = 5
 	var out []string
 	for _, key := range keys[:min(most, len(keys))] {
-		npub, err := nip19.EncodePublicKey(key)
-		if err != nil {
-			npub = key
-		}
-		out = append(out, npub)
+		out = append(out, view.Npub(key))
 	}
 	if len(keys) > most {
 		out = append(out, fmt.Sprintf("and %d more", len(keys)-most))

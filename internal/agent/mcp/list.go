@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 
-	"engramd/internal/client/memory"
 	recallanswer "engramd/internal/memory/recall/answer"
 )
 
@@ -42,8 +41,8 @@ func (s *readTools) list(ctx context.Context, in listIn) (listOut, error) {
 			if confirmed = !state.Stale && !state.Unfinished; !confirmed {
 				return nil
 			}
-			out = page(v, in, limit)
-			out.answer, out.fresh = s.m.answerFrom(state, out.Total), freshOf(state)
+			out = page(v.Heads(), v.Text, in, limit)
+			out.Unreadable, out.answer, out.fresh = state.Unreadable, s.m.answerFrom(state, out.Total), freshOf(state)
 			return nil
 		})
 		if err == nil && confirmed {
@@ -55,21 +54,21 @@ func (s *readTools) list(ctx context.Context, in listIn) (listOut, error) {
 		return listOut{}, err
 	}
 	state := recallanswer.State{AsOf: s.m.clock(), Stale: status.Partial, Unreadable: l.Unreadable}
-	out := page(listed(l), in, limit)
+	var all []recallanswer.Head
+	texts := map[string]string{}
+	for _, h := range heldOf(l) {
+		all = append(all, h.Head)
+		texts[h.Slug] = h.Text
+	}
+	out := page(all, func(slug string) (string, bool) { text, ok := texts[slug]; return text, ok }, in, limit)
 	out.Unreadable, out.answer, out.fresh = l.Unreadable, s.m.calls.answerOf(status), freshOf(state)
 	return out, nil
 }
 
-// shelf is what a page is cut from.
-type shelf interface {
-	Heads() []recallanswer.Head
-	Text(slug string) (string, bool)
-	State() recallanswer.State
-}
-
-func page(from shelf, in listIn, limit int) listOut {
-	out := listOut{Entries: []brief{}, Unreadable: from.State().Unreadable}
-	for _, h := range from.Heads() {
+// page cuts a page from heads, of which text has the texts.
+func page(heads []recallanswer.Head, text func(slug string) (string, bool), in listIn, limit int) listOut {
+	out := listOut{Entries: []brief{}}
+	for _, h := range heads {
 		if recallanswer.Reserved(h.Slug) || !recallanswer.Begins(h.Slug, bare(in.Prefix)) {
 			continue
 		}
@@ -77,31 +76,11 @@ func page(from shelf, in listIn, limit int) listOut {
 		switch {
 		case in.After != "" && h.Slug <= in.After:
 		case len(out.Entries) < limit:
-			text, _ := from.Text(h.Slug)
-			out.Entries = append(out.Entries, brief{Slug: h.Slug, Title: title(text), Size: h.Size, UpdatedAt: stamp(h.UpdatedAt)})
+			said, _ := text(h.Slug)
+			out.Entries = append(out.Entries, brief{Slug: h.Slug, Title: title(said), Size: h.Size, UpdatedAt: stamp(h.UpdatedAt)})
 		default:
 			out.Next = out.Entries[limit-1].Slug
 		}
 	}
 	return out
 }
-
-// listing is what relays sent, as a shelf.
-type listing struct {
-	heads []recallanswer.Head
-	texts map[string]string
-	state recallanswer.State
-}
-
-func listed(l memory.Listing) shelf {
-	s := listing{texts: map[string]string{}, state: recallanswer.State{Unreadable: l.Unreadable}}
-	for _, h := range heldOf(l) {
-		s.heads = append(s.heads, h.Head)
-		s.texts[h.Slug] = h.Text
-	}
-	return s
-}
-
-func (s listing) Heads() []recallanswer.Head      { return s.heads }
-func (s listing) Text(slug string) (string, bool) { text, ok := s.texts[slug]; return text, ok }
-func (s listing) State() recallanswer.State       { return s.state }

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nbd-wtf/go-nostr/nip19"
-
 	"engramd/internal/agent/hook"
+	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/quote"
@@ -91,7 +90,7 @@ func (s *proposalTools) proposed(ctx context.Context, in proposalsIn) (proposals
 // event it shows the text that was signed; one that cannot be opened has none, and
 // cannot be accepted.
 func (s *proposalTools) proposedOf(ctx context.Context, i proposals.Item, most int) proposedOut {
-	out := proposedOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), By: cmp.Or(i.Name, "owner"), Key: npubOf(i.Proposer), Why: quote.Line(i.Why), Vouch: i.Vouch,
+	out := proposedOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), By: cmp.Or(i.Name, "owner"), Key: view.Npub(i.Proposer), Why: quote.Line(i.Why), Vouch: i.Vouch,
 		At: stamp(i.CreatedAt)}
 	out.Text, _ = s.m.session.Proposals().Text(ctx, i)
 	if target, err := i.Target(); err == nil {
@@ -102,14 +101,6 @@ func (s *proposalTools) proposedOf(ctx context.Context, i proposals.Item, most i
 	}
 	out.Text = strings.TrimSuffix(quote.Text(out.Text, !i.FromOwner), "\n")
 	return out
-}
-
-func npubOf(pubkey string) string {
-	npub, err := nip19.EncodePublicKey(pubkey)
-	if err != nil {
-		return pubkey
-	}
-	return npub
 }
 
 type acceptIn struct {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr/nip19"
+
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall/answer"
@@ -140,4 +142,13 @@ func TermsOf(t niptemp.Terms) *Terms {
 		return nil
 	}
 	return &Terms{t.Arbitrator, t.Decider, t.Expirer, Known(t.Deadline)}
+}
+
+// Npub is a public key as people read it; one that is none stays.
+func Npub(key string) string {
+	npub, err := nip19.EncodePublicKey(key)
+	if err != nil {
+		return key
+	}
+	return npub
 }

@@ -47,22 +47,16 @@ memory.`,
 		Example: `  engramctl key new agent.key
   engramctl key new owner.key --encrypt`,
 	}, func(ctx context.Context, args []string) error {
-		id, text, err := settings.NewKey()
-		if err != nil {
-			return err
-		}
+		password := ""
 		if o.encrypted || o.passwordFile != "" {
-			password, err := env.NewPassword(ctx, o.passwordFile)
-			if err != nil {
+			var err error
+			if password, err = env.NewPassword(ctx, o.passwordFile); err != nil {
 				return err
 			}
-			secret, _, err := settings.ParseSecret(text)
-			if err != nil {
-				return exit.BadUsage(err)
-			}
-			if text, err = settings.Encrypt(secret, password, env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
-				return exit.BadUsage(err)
-			}
+		}
+		id, text, err := settings.NewKey(password, env.KeyCost)
+		if err != nil {
+			return err
 		}
 		if err := settings.WritePrivate(env.Path(args[0]), text+"\n"); err != nil {
 			return exit.BadUsage(err)

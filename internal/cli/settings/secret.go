@@ -13,6 +13,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip19"
 	"github.com/nbd-wtf/go-nostr/nip49"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 )
@@ -139,21 +140,18 @@ func PublicKey(what, where, text string) (string, error) {
 }
 
 // Npub writes a public key for people.
-func Npub(key string) string {
-	text, err := nip19.EncodePublicKey(key)
-	if err != nil {
-		return key
-	}
-	return text
-}
+var Npub = view.Npub
 
-// NewKey makes a key, and its nsec.
-func NewKey() (client.Identity, string, error) {
+// NewKey makes a key. It returns it as nsec or, under a password, as ncryptsec.
+func NewKey(password string, cost uint8) (id client.Identity, text string, err error) {
 	secret := nostr.GeneratePrivateKey()
-	id, err := client.NewIdentity(secret)
-	if err != nil {
+	if id, err = client.NewIdentity(secret); err != nil {
 		return id, "", errors.New("no key could be made")
 	}
-	text, err := EncodeSecret(secret)
+	if password == "" {
+		text, err = EncodeSecret(secret)
+	} else if text, err = Encrypt(secret, password, cost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
+		err = exit.BadUsage(err)
+	}
 	return id, text, err
 }

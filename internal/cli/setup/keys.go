@@ -3,9 +3,8 @@ package setup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
-
-	"github.com/nbd-wtf/go-nostr/nip49"
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -23,18 +22,7 @@ func (s *setup) agentKey(ctx context.Context) error {
 		if err != nil {
 			return exit.BadUsage(err)
 		}
-		secret, _, err := settings.ParseSecret(text)
-		if err != nil {
-			return exit.Usagef("key file %s: %w", s.keyFile, err)
-		}
-		if secret == "" {
-			return s.step("key", "%s is there, encrypted: the harness needs ENGRAM_KEY_PASSWORD_FILE", s.keyFile)
-		}
-		id, err := client.NewIdentity(secret)
-		if err != nil {
-			return exit.Usagef("key file %s: %w", s.keyFile, err)
-		}
-		return s.step("key", "%s is there: %s", s.keyFile, settings.Npub(id.PubKey()))
+		return s.keyThere(text, "key file "+s.keyFile, s.keyFile+" is there")
 	}
 	if s.old.KeyFile != "" {
 		return exit.Usagef("key file %s is not there, and profile %q names it: with another key the agent has another memory, an empty one. Bring the file back, or name another profile with --profile",
@@ -43,7 +31,7 @@ func (s *setup) agentKey(ctx context.Context) error {
 	if s.f.dryRun {
 		return s.step("key", "would make %s", s.keyFile)
 	}
-	id, text, err := settings.NewKey()
+	id, text, err := settings.NewKey("", 0)
 	if err != nil {
 		return err
 	}
@@ -53,6 +41,22 @@ func (s *setup) agentKey(ctx context.Context) error {
 	return s.step("key", "made %s: %s. Keep a copy of the file: who loses it loses the memory", s.keyFile, settings.Npub(id.PubKey()))
 }
 
+// keyThere says which key is there already.
+func (s *setup) keyThere(text, name, there string) error {
+	secret, _, err := settings.ParseSecret(text)
+	if err == nil && secret == "" {
+		return s.step("key", "%s, encrypted: the harness needs ENGRAM_KEY_PASSWORD_FILE", there)
+	}
+	var id client.Identity
+	if err == nil {
+		id, err = client.NewIdentity(secret)
+	}
+	if err != nil {
+		return exit.Usagef("%s: %w", name, err)
+	}
+	return s.step("key", "%s: %s", there, settings.Npub(id.PubKey()))
+}
+
 // storedKey is agentKey in the system's key store.
 func (s *setup) storedKey(ctx context.Context) error {
 	text, err := s.env.Keychain.Get(ctx, s.name)
@@ -60,18 +64,7 @@ func (s *setup) storedKey(ctx context.Context) error {
 	case errors.Is(err, keychain.ErrNone):
 		return exit.Usagef("%w: give --key-store %s", err, settings.StoreFile)
 	case err == nil:
-		secret, _, err := settings.ParseSecret(text)
-		if err != nil {
-			return exit.Usagef("the entry %q of the key store: %w", s.name, err)
-		}
-		if secret == "" {
-			return s.step("key", "is in the key store as %q, encrypted: the harness needs ENGRAM_KEY_PASSWORD_FILE", s.name)
-		}
-		id, err := client.NewIdentity(secret)
-		if err != nil {
-			return exit.Usagef("the entry %q of the key store: %w", s.name, err)
-		}
-		return s.step("key", "is in the key store as %q: %s", s.name, settings.Npub(id.PubKey()))
+		return s.keyThere(text, fmt.Sprintf("the entry %q of the key store", s.name), fmt.Sprintf("is in the key store as %q", s.name))
 	case !errors.Is(err, keychain.ErrNotFound):
 		return exit.BadUsage(err)
 	case s.old.KeyStore == settings.StoreKeychain:
@@ -79,7 +72,7 @@ func (s *setup) storedKey(ctx context.Context) error {
 	case s.f.dryRun:
 		return s.step("key", "would make one in the key store, as %q", s.name)
 	}
-	id, text, err := settings.NewKey()
+	id, text, err := settings.NewKey("", 0)
 	if err != nil {
 		return err
 	}
@@ -110,16 +103,9 @@ func (s *setup) ownerKey(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	id, text, err := settings.NewKey()
+	id, text, err := settings.NewKey(password, s.env.KeyCost)
 	if err != nil {
 		return err
-	}
-	secret, _, err := settings.ParseSecret(text)
-	if err != nil {
-		return exit.BadUsage(err)
-	}
-	if text, err = settings.Encrypt(secret, password, s.env.KeyCost, nip49.NotKnownToHaveBeenHandledInsecurely); err != nil {
-		return exit.BadUsage(err)
 	}
 	if err := keepPrivate(path, text+"\n"); err != nil {
 		return exit.BadUsage(err)

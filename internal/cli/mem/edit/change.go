@@ -74,14 +74,35 @@ func relations(_ *cobra.Command, args []string, _ string) ([]string, cobra.Shell
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// markCommand is one of pin, unpin, archive and unarchive.
-func markCommand(env *cliutil.Env, mark write.Mark, short, long, example string) *cobra.Command {
+// marked is one of pin, unpin, archive and unarchive.
+type marked struct {
+	mark                 write.Mark
+	short, long, example string
+}
+
+var marks = []marked{
+	{write.Pin, "Keep a memory from ever being archived", `Keep a memory from ever being archived: pin: true in its front matter. No other byte of
+it changes, and a memory that is pinned already is left.`, "projects/atlas"},
+	{write.Unpin, "Let a memory be archived again", "Let a memory be archived again: mem pin taken back, byte for byte.", "projects/atlas"},
+	{write.Archive, "Have a memory recalled no more, and keep it", `Have a memory recalled no more, and keep it: state: archived in its front matter. No
+other byte of it changes; text and history stay, mem get and mem search --state archived
+find it, mem ls --archived lists it, and mem unarchive brings it back.
+
+The core, the narrative, intentions that are not done and what is pinned are not
+archived (exit code 2). Nor is a correction while what it corrects is active, which would
+be found in its place: archive that first. Local copies are asked for it; where this
+machine has none, stderr names what the memory supersedes and is active.`, "journal/2024/05/minutes"},
+	{write.Unarchive, "Have an archived memory recalled again", `Have an archived memory recalled again: mem archive taken back, byte for byte. One that
+is active is left; one that is superseded or done is not archived (exit code 2).`, "journal/2024/05/minutes"},
+}
+
+func markCommand(env *cliutil.Env, m marked) *cobra.Command {
 	var base string
 	c := env.Command(&cobra.Command{
-		Use:     string(mark) + " SLUG [--base HASH] [--json]",
-		Short:   short,
-		Long:    long,
-		Example: example,
+		Use:     string(m.mark) + " SLUG [--base HASH] [--json]",
+		Short:   m.short,
+		Long:    m.long,
+		Example: "  engramctl mem " + string(m.mark) + " " + m.example,
 	}, func(ctx context.Context, args []string) error {
 		slug, err := cliutil.OwnSlug(args[0])
 		if err != nil {
@@ -90,38 +111,13 @@ func markCommand(env *cliutil.Env, mark write.Mark, short, long, example string)
 		if err := cliutil.CheckHash("--base", base); err != nil {
 			return err
 		}
-		return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			r, err := m.Writer(ctx).Mark(ctx, slug, mark, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
+		return writeOne(ctx, env, slug, func(ctx context.Context, to *session.Memory) (client.Entry, client.Status, error) {
+			r, err := to.Writer(ctx).Mark(ctx, slug, m.mark, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
 	})
 	cliutil.BaseFlag(c, &base)
 	return c
-}
-
-func pinCommand(env *cliutil.Env) *cobra.Command {
-	return markCommand(env, write.Pin, "Keep a memory from ever being archived", `Keep a memory from ever being archived: pin: true in its front matter. No other byte of
-it changes, and a memory that is pinned already is left.`, `  engramctl mem pin projects/atlas`)
-}
-
-func unpinCommand(env *cliutil.Env) *cobra.Command {
-	return markCommand(env, write.Unpin, "Let a memory be archived again", `Let a memory be archived again: mem pin taken back, byte for byte.`, `  engramctl mem unpin projects/atlas`)
-}
-
-func archiveCommand(env *cliutil.Env) *cobra.Command {
-	return markCommand(env, write.Archive, "Have a memory recalled no more, and keep it", `Have a memory recalled no more, and keep it: state: archived in its front matter. No
-other byte of it changes; text and history stay, mem get and mem search --state archived
-find it, mem ls --archived lists it, and mem unarchive brings it back.
-
-The core, the narrative, intentions that are not done and what is pinned are not
-archived (exit code 2). Nor is a correction while what it corrects is active, which would
-be found in its place: archive that first. Local copies are asked for it; where this
-machine has none, stderr names what the memory supersedes and is active.`, `  engramctl mem archive journal/2024/05/minutes`)
-}
-
-func unarchiveCommand(env *cliutil.Env) *cobra.Command {
-	return markCommand(env, write.Unarchive, "Have an archived memory recalled again", `Have an archived memory recalled again: mem archive taken back, byte for byte. One that
-is active is left; one that is superseded or done is not archived (exit code 2).`, `  engramctl mem unarchive journal/2024/05/minutes`)
 }
 
 // renamedOut is what mem mv prints as JSON.

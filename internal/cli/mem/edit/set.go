@@ -25,8 +25,11 @@ type WroteOut struct {
 
 // Commands returns the commands of engramctl mem that change one.
 func Commands(env *cliutil.Env) []*cobra.Command {
-	return []*cobra.Command{setCommand(env), patchCommand(env), editCommand(env), mvCommand(env), linkCommand(env), restoreCommand(env),
-		pinCommand(env), unpinCommand(env), archiveCommand(env), unarchiveCommand(env)}
+	all := []*cobra.Command{setCommand(env), patchCommand(env), editCommand(env), mvCommand(env), linkCommand(env), restoreCommand(env)}
+	for _, m := range marks {
+		all = append(all, markCommand(env, m))
+	}
+	return all
 }
 
 // setOptions are the flags of mem set.
