@@ -2,12 +2,17 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/consolidation"
+	recallanswer "engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 )
 
@@ -62,4 +67,125 @@ func withArrival(ctx context.Context, extra *sdk.RequestExtra) context.Context {
 		return ctx
 	}
 	return context.WithValue(ctx, arrivalKey{}, at)
+}
+
+// waitingWrite is the answer of a write where episodes can be consolidated: each
+// time that another consolidation.MicroBatch of them wait, it says so.
+type waitingWrite struct {
+	writeOut
+	Waiting int    `json:"episodes_waiting,omitempty" jsonschema:"about how many wait to be consolidated; said now and then"`
+	Next    string `json:"next,omitempty" jsonschema:"what to do about them, when it suits"`
+}
+
+// waiters know about how many episodes wait. All are counted at the first new one,
+// and again when a batch may be full: what others write or consolidate meanwhile is
+// found then.
+type waiters struct {
+	mu      sync.Mutex
+	counted bool
+	now     int // about
+	said    int // at how many it was said last, in whole batches
+}
+
+// another takes a new episode in, and returns how many wait if that is worth a word.
+func (w *waiters) another(count func() (int, error)) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.now++
+	if w.counted && w.now < w.said+consolidation.MicroBatch {
+		return 0, nil
+	}
+	n, err := count()
+	if err != nil {
+		return 0, err
+	}
+	if !w.counted { // what waited before this process was said by another
+		w.counted, w.said = true, max(0, n-1)/consolidation.MicroBatch*consolidation.MicroBatch
+	}
+	w.now, w.said = n, min(w.said, n/consolidation.MicroBatch*consolidation.MicroBatch)
+	if n < w.said+consolidation.MicroBatch {
+		return 0, nil
+	}
+	w.said = n / consolidation.MicroBatch * consolidation.MicroBatch
+	return n, nil
+}
+
+// andWaiting adds to the answer of a write how many episodes wait. Failing to count
+// them fails no write.
+func andWaiting[In any](m *memories, do func(context.Context, In) (writeOut, error)) func(context.Context, In) (waitingWrite, error) {
+	return func(ctx context.Context, in In) (waitingWrite, error) {
+		out, err := do(ctx, in)
+		if err != nil || !out.episode || m.session.Source() == nil {
+			return waitingWrite{writeOut: out}, err
+		}
+		n, err := m.waiters.another(func() (n int, err error) {
+			err = m.session.Source().Read(ctx, func(v recallanswer.View) error {
+				n = consolidation.Waiting(v)
+				return nil
+			})
+			return n, err
+		})
+		if err != nil {
+			m.calls.log.Warn("it is not known how many episodes wait", "error", err)
+		}
+		more := waitingWrite{writeOut: out, Waiting: n}
+		if n > 0 {
+			more.Next = fmt.Sprintf("%d episodes wait to be made into knowledge: when it suits, call mind_prepare, then mind_commit.", n)
+		}
+		return more, nil
+	}
+}
+
+// maxCaller is the longest name of a caller that is stamped.
+const maxCaller = 40
+
+type callerKey struct{}
+
+// withCaller keeps the name of the program that calls, which is stamped into
+// what it writes. It is the program's word, in letters, digits and . _ -.
+func withCaller(ctx context.Context, info *sdk.Implementation) context.Context {
+	name := "mcp"
+	if info != nil {
+		name = strings.Trim(strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
+				return r
+			case r >= 'A' && r <= 'Z':
+				return r + 'a' - 'A'
+			}
+			return '-'
+		}, info.Name[:min(len(info.Name), maxCaller)]), "-._")
+	}
+	if name == "" {
+		name = "mcp"
+	}
+	return context.WithValue(ctx, callerKey{}, name)
+}
+
+// writer writes for the caller.
+func (s *memories) writer(ctx context.Context) *write.Writer {
+	source, _ := ctx.Value(callerKey{}).(string)
+	session := s.session.ID(ctx)
+	if session != "" {
+		source += ":" + session
+	}
+	w := &write.Writer{Memory: s.session, Source: source, Session: session, Clock: s.clock, Copied: s.copied}
+	if s.session.Source() != nil {
+		w.Holds = func(ctx context.Context, slug string) []string {
+			return recallanswer.Holds(ctx, s.session.Source(), slug)
+		}
+	}
+	if at := s.session.Where(ctx); at.Linked {
+		w.Project = at.Project
+	}
+	return w
+}
+
+// copied finds the external memory that a text was taken from: among those that
+// this process has seen, then where the caller of the server looks.
+func (s *memories) copied(text string) (string, bool) {
+	if from, ok := s.external.copied(text); ok {
+		return from, ok
+	}
+	return s.session.Copied(text)
 }

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
+
+	"engramd/internal/client"
 )
 
 // Stamp returns a time for people and for --at.
@@ -148,4 +151,51 @@ func AsOf(past time.Time, unknown int) string {
 		return text
 	}
 	return text + "; " + Counted(unknown, "memory of now has", "memories of now have") + " no version of then that the relays keep"
+}
+
+// shutter is a writer that can be closed for good while others hold it.
+type shutter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// NewShutter returns a shutter over w.
+func NewShutter(w io.Writer) *shutter { return &shutter{w: w} }
+
+// Write passes b on, unless the shutter is shut.
+func (s *shutter) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.w == nil {
+		return len(b), nil
+	}
+	return s.w.Write(b)
+}
+
+func (s *shutter) Shut() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.w = nil
+}
+
+// MaxTrace is how many bytes of a frame --verbose shows.
+const MaxTrace = 4 << 10
+
+// Trace returns what --verbose makes of the wire: ">" is what we send. Texts on
+// it are encrypted, and no secret key is ever sent.
+func (e *Env) Trace() client.Trace {
+	if !e.Flags.Verbose {
+		return e.Progress.Trace
+	}
+	return func(relay string, sent bool, frame []byte) {
+		direction := "<"
+		if sent {
+			direction = ">"
+		}
+		text, rest := frame, ""
+		if len(frame) > MaxTrace {
+			text, rest = frame[:MaxTrace], fmt.Sprintf("… (%d bytes)", len(frame))
+		}
+		fmt.Fprintf(e.Stderr, "%s %s %s%s\n", direction, relay, Harmless(string(text)), rest)
+	}
 }

@@ -2,12 +2,20 @@ package cliutil
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/platform/processes"
 )
 
 // Source is stamped into memories that engramctl writes.
@@ -99,4 +107,72 @@ func WithCopy(ctx context.Context, e *Env, budget time.Duration, do func(ctx con
 	}
 	defer s.Close()
 	return s.WithCopy(ctx, budget, func(ctx context.Context, l *session.Copy) error { return do(ctx, s, l) })
+}
+
+// Client makes a client of the key and the relays that are configured. It asks
+// for the password of an encrypted key, and connects to nothing yet. Close the
+// client at the end.
+func (e *Env) Client(ctx context.Context) (*client.Client, settings.Settings, error) {
+	id, o, s, err := e.clientOptions(ctx)
+	if err != nil {
+		return nil, s, err
+	}
+	o.Patient = e.Flags.Strict
+	return client.New(id, o), s, nil
+}
+
+// clientOptions are the key, and what the configuration says of the relays.
+func (e *Env) clientOptions(ctx context.Context) (id client.Identity, o client.Options, s settings.Settings, err error) {
+	if s, err = e.Settings(); err != nil {
+		return id, o, s, err
+	}
+	if len(s.Relays) == 0 {
+		return id, o, s, exit.Usagef("no relay is configured: give --relay, set ENGRAM_RELAYS, or name relays in a profile")
+	}
+	if id, err = e.Identity(ctx, s); err != nil {
+		return id, o, s, err
+	}
+	ignore, err := IgnoredRelays(e)
+	return id, client.Options{Relays: s.Relays, Timeout: e.Flags.Timeout, Grace: e.Slack, Trace: e.Trace(),
+		Ignore: ignore, WriteListed: s.Discovery == "write", Decider: s.Decider, Owner: s.Own.Owner, Agent: s.Own.Agent}, s, err
+}
+
+// IgnoredPath returns the file of ignored relays.
+func IgnoredPath(e *Env) string {
+	path, _ := e.ConfigPath()
+	return filepath.Join(filepath.Dir(path), "ignored-relays")
+}
+
+// IgnoredRelays reads it; without a file there are none.
+func IgnoredRelays(e *Env) ([]string, error) {
+	text, err := os.ReadFile(IgnoredPath(e))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ignored relays: %w", err)
+	}
+	return strings.Fields(string(text)), nil
+}
+
+// between are programs that stand between a harness and what it starts.
+var between = []string{"sh", "bash", "dash", "zsh", "ksh", "fish", "ash", "busybox", "cmd", "powershell", "pwsh", "env", "nice", "timeout"}
+
+// ancestors are the processes above this one, the nearest first.
+func ancestors(e *Env) []processes.Process {
+	if e.Ancestors != nil {
+		return e.Ancestors()
+	}
+	return processes.Above()
+}
+
+// harnessAbove is the process that started a hook; "" is not known.
+func harnessAbove(all []processes.Process) string {
+	for _, p := range all {
+		name := strings.ToLower(strings.TrimSuffix(filepath.Base(p.Name), ".exe"))
+		if !slices.Contains(between, strings.TrimPrefix(name, "-")) {
+			return p.ID
+		}
+	}
+	return ""
 }

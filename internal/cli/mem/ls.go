@@ -1,3 +1,4 @@
+// Package mem reads the memories of a pair: engramctl mem.
 package mem
 
 import (
@@ -13,6 +14,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
@@ -187,4 +189,29 @@ func NoteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory
 		}
 		env.Note("no memory: %s", cliutil.WithWhom(m, others))
 	}
+}
+
+// New returns engramctl mem.
+func New(env *cliutil.Env) *cobra.Command {
+	mem := cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
+		Use:   "mem",
+		Short: "Read and write an agent's memory",
+		Long: `Read and write an agent's memory.
+
+With --owner the key is the agent's, which reads and writes. With --agent the key
+is its owner's, which reads. SLUG is "core", "mem/…", or short "notes" for
+"mem/notes".
+
+All relays are asked at the same time and their answers united. What failed at
+which relay is on stderr. An answer that not all relays gave in full is partial:
+it is printed, stderr and JSON say so, and the exit code is 0 (4 with --strict).
+"Not found" is said only if every relay says so.`,
+		Example: `  engramctl mem ls
+  engramctl mem get notes
+  engramctl mem ls --agent npub1…   # as owner`,
+	}, append(edit.Commands(env),
+		lsCommand(env), getCommand(env), rmCommand(env), hashCommand(env), logCommand(env), diffCommand(env), graphCommand(env),
+		searchCommand(env), statsCommand(env), timelineCommand(env))...))
+	mem.PersistentFlags().BoolVar(&env.Flags.Strict, "strict", false, "a partial answer is a failure (exit code 4, nothing on stdout)")
+	return mem
 }
