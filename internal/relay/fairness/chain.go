@@ -40,55 +40,63 @@ func (l *chain[T]) remove(at *link[T]) {
 	l.n--
 }
 
-// clocks is a heap of nodes in which turns of one sort wait, the lowest clock
-// first. A node knows its place in it.
-type clocks []*node
+// ordered is a heap of things that know their place in it, the first in front.
+type ordered[T interface {
+	before(T) bool
+	place() *int // -1 when it is not among them
+}] []T
 
-func (n *node) before(other *node) bool {
-	if n.clock != other.clock {
-		return n.clock < other.clock
-	}
-	return n.order < other.order
+func (h *ordered[T]) push(x T) {
+	*x.place() = len(*h)
+	*h = append(*h, x)
+	h.fix(x)
 }
 
-func (h *clocks) push(n *node, s sort) {
-	n.at[s] = len(*h)
-	*h = append(*h, n)
-	h.fix(n, s)
-}
-
-func (h *clocks) remove(n *node, s sort) {
+func (h *ordered[T]) remove(x T) {
 	end := len(*h) - 1
-	last, at := (*h)[end], n.at[s]
-	(*h)[end] = nil
+	last, at := (*h)[end], *x.place()
+	clear((*h)[end:])
 	*h = (*h)[:end]
-	if last != n {
-		(*h)[at], last.at[s] = last, at
-		h.fix(last, s)
+	if *x.place() = -1; at != end {
+		(*h)[at], *last.place() = last, at
+		h.fix(last)
 	}
 }
 
-// fix puts a node where its clock belongs.
-func (h *clocks) fix(n *node, s sort) {
-	nodes := *h
-	at := n.at[s]
-	set := func(other *node, to int) {
-		nodes[to], other.at[s] = other, to
-	}
-	for at > 0 && n.before(nodes[(at-1)/2]) {
-		set(nodes[(at-1)/2], at)
+// fix puts a thing that has changed where it belongs.
+func (h *ordered[T]) fix(x T) {
+	all, at := *h, *x.place()
+	set := func(other T, to int) { all[to], *other.place() = other, to }
+	for at > 0 && x.before(all[(at-1)/2]) {
+		set(all[(at-1)/2], at)
 		at = (at - 1) / 2
 	}
 	for {
 		child := 2*at + 1
-		if child+1 < len(nodes) && nodes[child+1].before(nodes[child]) {
+		if child+1 < len(all) && all[child+1].before(all[child]) {
 			child++
 		}
-		if child >= len(nodes) || !nodes[child].before(n) {
+		if child >= len(all) || !all[child].before(x) {
 			break
 		}
-		set(nodes[child], at)
+		set(all[child], at)
 		at = child
 	}
-	set(n, at)
+	set(x, at)
+}
+
+// waiting is a node in which turns of a sort wait. The one with the lowest clock
+// comes first.
+type waiting struct {
+	*node
+	sort sort
+}
+
+func (w waiting) place() *int { return &w.at[w.sort] }
+
+func (w waiting) before(other waiting) bool {
+	if w.clock != other.clock {
+		return w.clock < other.clock
+	}
+	return w.order < other.order
 }

@@ -1,7 +1,6 @@
 package fairness
 
 import (
-	"container/heap"
 	"slices"
 )
 
@@ -29,7 +28,7 @@ type lane[T any] struct {
 	at      int     // in the ready lanes above, -1 when it is not among them
 	n       int     // items in and below it
 	cost    float64 // theirs
-	ready   lanes[T]
+	ready   ordered[*lane[T]]
 	below   map[laneKey]*lane[T]
 	items   []queued[T] // of a connection; those before first are gone
 	first   int
@@ -109,9 +108,9 @@ func (q *Queue[T]) enter(who Who, cost, charged float64) (to path[T]) {
 func (p path[T]) place() {
 	for i := len(p) - 1; i > 0; i-- {
 		if l, ready := p[i], &p[i-1].ready; l.at < 0 {
-			heap.Push(ready, l)
+			ready.push(l)
 		} else {
-			heap.Fix(ready, l.at)
+			ready.fix(l)
 		}
 	}
 }
@@ -231,10 +230,10 @@ func (q *Queue[T]) served(above, l *lane[T], cost float64) {
 	l.n--
 	l.cost -= cost
 	if l.n > 0 {
-		heap.Fix(&above.ready, l.at)
+		above.ready.fix(l)
 		return
 	}
-	heap.Pop(&above.ready)
+	above.ready.remove(l)
 	if len(above.ready) > 0 {
 		return
 	}
@@ -271,37 +270,13 @@ func (q *Queue[T]) forget(above, l *lane[T]) {
 	}
 }
 
-// lanes are the lanes with items, as a heap: in front is the one that will have
-// had least once its next item is served, then the one that came first.
-type lanes[T any] []*lane[T]
-
-func (s lanes[T]) Len() int { return len(s) }
-
-func (s lanes[T]) Less(i, j int) bool {
-	if a, b := s[i].after(), s[j].after(); a != b {
+// before orders lanes with items: in front is the one that will have had least once
+// its next item is served, then the one that came first.
+func (l *lane[T]) before(other *lane[T]) bool {
+	if a, b := l.after(), other.after(); a != b {
 		return a < b
 	}
-	return s[i].arrived < s[j].arrived
+	return l.arrived < other.arrived
 }
 
-func (s lanes[T]) Swap(i, j int) {
-	s[i], s[j] = s[j], s[i]
-	s[i].at, s[j].at = i, j
-}
-
-// Push and Pop are heap.Interface's.
-func (s *lanes[T]) Push(x any) {
-	l := x.(*lane[T])
-	l.at = len(*s)
-	*s = append(*s, l)
-}
-
-// Pop takes the last one.
-func (s *lanes[T]) Pop() any {
-	last := len(*s) - 1
-	l := (*s)[last]
-	(*s)[last] = nil
-	*s = (*s)[:last]
-	l.at = -1
-	return l
-}
+func (l *lane[T]) place() *int { return &l.at }

@@ -42,9 +42,9 @@ type node struct {
 	active   int     // turns held, waited for or under way below it
 	under    int     // turns under way below it
 	waiting  [numSorts]int
-	heaps    [numSorts]clocks      // children with turns of a sort waiting
-	at       [numSorts]int         // its places in its parent's heaps
-	queues   [numSorts]chain[Turn] // of a connection
+	heaps    [numSorts]ordered[waiting] // children with turns of a sort waiting
+	at       [numSorts]int              // its places in its parent's heaps
+	queues   [numSorts]chain[Turn]      // of a connection
 	idle     link[node]
 }
 
@@ -116,7 +116,7 @@ func (t *tree) push(turn *Turn) {
 	turn.leaf.queues[turn.sort].push(&turn.queued, turn)
 	for _, n := range turn.leaf.path {
 		if n.waiting[turn.sort]++; n.waiting[turn.sort] == 1 {
-			n.parent.heaps[turn.sort].push(n, turn.sort)
+			n.parent.heaps[turn.sort].push(waiting{n, turn.sort})
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (t *tree) remove(turn *Turn) {
 	turn.leaf.queues[turn.sort].remove(&turn.queued)
 	for _, n := range turn.leaf.path {
 		if n.waiting[turn.sort]--; n.waiting[turn.sort] == 0 {
-			n.parent.heaps[turn.sort].remove(n, turn.sort)
+			n.parent.heaps[turn.sort].remove(waiting{n, turn.sort})
 		}
 	}
 }
@@ -137,16 +137,16 @@ func (t *tree) remove(turn *Turn) {
 func (t *tree) next(which sorts) *Turn {
 	at := t.root
 	for range at.path {
-		var best *node
+		var best waiting
 		for s, wanted := range which {
-			if h := at.heaps[s]; wanted && len(h) > 0 && (best == nil || h[0].before(best)) {
+			if h := at.heaps[s]; wanted && len(h) > 0 && (best.node == nil || h[0].before(best)) {
 				best = h[0]
 			}
 		}
-		if best == nil {
+		if best.node == nil {
 			return nil
 		}
-		at = best
+		at = best.node
 	}
 	var first *Turn
 	for s, wanted := range which {
@@ -170,9 +170,9 @@ func (t *tree) charge(leaf *node, units float64) {
 	t.orders++
 	for _, n := range leaf.path {
 		n.clock, n.order = n.clock+units, t.orders
-		for s, waiting := range n.waiting {
-			if waiting > 0 {
-				n.parent.heaps[s].fix(n, sort(s))
+		for s, some := range n.waiting {
+			if some > 0 {
+				n.parent.heaps[s].fix(waiting{n, sort(s)})
 			}
 		}
 	}
