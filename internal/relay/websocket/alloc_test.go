@@ -64,7 +64,7 @@ func deafConn(s *Server) *conn {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.out.init(&s.queued, &shareQueue{})
 	c.out.closing = true
-	who := fairness.Who{Share: "192.0.2.1", Conn: s.shares.Enter(netip.Addr{}).Conn}
+	who := fairness.Who{Share: "192.0.2.1", Conn: s.o.Shares.Enter(netip.Addr{}).Conn}
 	c.who.Store(&who)
 	c.feed.c = c
 	c.filters = s.filters.Open(who, c.feed.giveWay)

@@ -32,7 +32,7 @@ func (f *feed) lag() {
 		if start {
 			f.c.write()
 		}
-		if !idle && srv.now().Sub(f.task.news.at) > maxBehind {
+		if !idle && srv.o.Now().Sub(f.task.news.at) > maxBehind {
 			f.shed(1, comparisonsInTurn)
 		}
 		f.permit.Release()
@@ -50,7 +50,7 @@ func (f *feed) shed(n int, least int64) {
 	slices.SortFunc(list, func(a, b *subscription) int { return int(b.spent.Load() - a.spent.Load()) })
 	for _, s := range list[:min(n, len(list))] {
 		if s.spent.Load() >= least && s.close(errBehind) {
-			f.c.srv.metrics.SubscriptionClosed("behind")
+			f.c.srv.o.Metrics.SubscriptionClosed("behind")
 		}
 	}
 }
@@ -69,7 +69,7 @@ func (f *feed) giveWay() bool {
 	if most == nil || !most.close(errGiveWay) {
 		return false
 	}
-	f.c.srv.metrics.SubscriptionClosed("filters")
+	f.c.srv.o.Metrics.SubscriptionClosed("filters")
 	return true
 }
 
@@ -97,7 +97,7 @@ func (s *Server) lost() {
 	for _, c := range conns {
 		for _, sub := range c.feed.list() {
 			if sub.close(errLost) {
-				s.metrics.SubscriptionClosed("behind")
+				s.o.Metrics.SubscriptionClosed("behind")
 			}
 		}
 	}

@@ -56,7 +56,7 @@ func newConn(s *Server, ws *websocket.Conn, t *transport, addr netip.Addr, who f
 	lim := s.limits.Load()
 	c := &conn{srv: s, ws: ws, net: t, challenge: challenge, entered: who, effectsOver: make(chan struct{})}
 	c.record.srv, c.record.net = s, t
-	c.record.number, c.record.addr, c.record.opened = s.connections.Add(1), addr, s.now()
+	c.record.number, c.record.addr, c.record.opened = s.connections.Add(1), addr, s.o.Now()
 	c.rate = rate.NewLimiter(rate.Limit(lim.FramesRate), lim.FramesBurst)
 	c.ctx, c.cancel = context.WithCancel(fairness.With(relay.WithAddr(context.Background(), addr), who))
 	c.asking, c.unask = context.WithCancel(c.ctx)
@@ -146,7 +146,7 @@ func (c *conn) cut(notice string, code int) (first bool) {
 // overflow cuts off a client that reads too slowly for its live events.
 func (c *conn) overflow() {
 	if c.cut("error: live events came faster than you read them", websocket.CloseTryAgainLater) {
-		c.srv.metrics.SlowReaderCut("overflow")
+		c.srv.o.Metrics.SlowReaderCut("overflow")
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *conn) outOfMemory() bool {
 	if !c.cut("error: the relay is short of memory for messages, and yours hold most of it", websocket.CloseTryAgainLater) {
 		return false
 	}
-	c.srv.metrics.SlowReaderCut("memory")
+	c.srv.o.Metrics.SlowReaderCut("memory")
 	return true
 }
 
@@ -186,7 +186,7 @@ func (c *conn) rescue(where string) {
 	if err, ok := v.(runtime.Error); ok {
 		attrs = append(attrs, "err", err.Error())
 	}
-	c.srv.log.Error("a panic ended a connection", attrs...)
+	c.srv.o.Log.Error("a panic ended a connection", attrs...)
 	c.srv.panics.Add(1)
 	c.cut("error: the relay made a mistake", websocket.CloseInternalServerErr)
 }

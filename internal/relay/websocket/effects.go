@@ -170,7 +170,7 @@ func (e *effects) flush() {
 // okay returns the OK for an answer of the relay, after the challenge if it
 // asks for authentication.
 func (e *effects) okay(id string, a relay.Answer) []byte {
-	e.c.over.answered(a, e.c.srv.now())
+	e.c.over.answered(a, e.c.srv.o.Now())
 	if !a.OK {
 		e.c.record.logRefused(wire.LabelEvent, a.Message())
 	}
@@ -183,13 +183,13 @@ func (e *effects) execute(j *job) {
 	if j.fault == "" && !j.parsed.Load() {
 		j.parse(&e.c.srv.signatures)
 	}
-	e.c.srv.metrics.FrameRead(j.label())
+	e.c.srv.o.Metrics.FrameRead(j.label())
 	if j.fault == "" && j.err == nil && j.frame.Label == wire.LabelEvent {
 		e.event(j)
 		return
 	}
 	if j.fault == "" && isEventFault(j.err) {
-		e.c.srv.metrics.FrameRefused("invalid")
+		e.c.srv.o.Metrics.FrameRefused("invalid")
 		e.c.record.logRefused(wire.LabelEvent, "invalid: "+j.err.Error())
 		e.known(j, fault(j.err))
 		return
@@ -224,7 +224,7 @@ func (e *effects) execute(j *job) {
 func (e *effects) event(j *job) {
 	ev := j.frame.Event
 	if j.sig != nil {
-		e.c.srv.metrics.FrameRefused("invalid")
+		e.c.srv.o.Metrics.FrameRefused("invalid")
 		e.c.record.logRefused(wire.LabelEvent, "invalid: "+j.sig.Error())
 		e.known(j, wire.AppendOK(nil, ev.ID, false, "invalid: "+j.sig.Error()))
 		return
@@ -257,8 +257,8 @@ func (e *effects) auth(ev *nostr.Event) {
 	if e.keys < e.c.srv.limits.Load().Keys {
 		pubkey, err = e.c.srv.backend.Authenticate(ev, e.c.challenge)
 	}
-	e.c.srv.metrics.AuthDone(err == nil)
-	e.c.record.logAuth(e.c.srv.tags.Of(pubkey), err)
+	e.c.srv.o.Metrics.AuthDone(err == nil)
+	e.c.record.logAuth(e.c.srv.o.Tags.Of(pubkey), err)
 	if err != nil {
 		e.c.say(wire.AppendOK(nil, ev.ID, false, err.Error()))
 		return
@@ -284,7 +284,7 @@ func (e *effects) prove(pubkey string) {
 		return
 	}
 	e.permit.Release() // the store is asked
-	who, leave := e.c.srv.shares.Prove(e.ctx, e.who, pubkey)
+	who, leave := e.c.srv.o.Shares.Prove(e.ctx, e.who, pubkey)
 	if who == e.who {
 		leave()
 		return

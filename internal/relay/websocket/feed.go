@@ -175,7 +175,7 @@ func (f *feed) work(most int) (spent int, idle, start bool) {
 		}
 	}
 	if sent > 0 {
-		f.c.srv.metrics.LiveSent(sent)
+		f.c.srv.o.Metrics.LiveSent(sent)
 	}
 	return spent, idle, start
 }

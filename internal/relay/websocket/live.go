@@ -27,7 +27,7 @@ func (s *Server) deliver(batch []relay.Delivery) {
 	if r == nil {
 		r = &round{}
 	}
-	now := s.now()
+	now := s.o.Now()
 	for part := range slices.Chunk(batch, eventsTogether) {
 		for i := range part {
 			s.route(r, &part[i], now)

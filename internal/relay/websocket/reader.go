@@ -76,7 +76,7 @@ func (c *conn) message(kind int, body io.Reader) (j *job, err error) {
 		tail, err := skip(body, (*buf)[size-min(size, keptEndBytes):], hardCap(lim)-size)
 		return c.tooLarge(append(bytes.Clone((*buf)[:min(size, keptEndBytes)]), tail...)), err
 	case kind == websocket.BinaryMessage:
-		c.srv.metrics.FrameRefused("invalid")
+		c.srv.o.Metrics.FrameRefused("invalid")
 		return &job{size: jobBytes, fault: "invalid: messages must be text, not binary"}, nil
 	}
 	j = &job{raw: bytes.Clone(*buf)}
@@ -147,7 +147,7 @@ const keptEndBytes = 1 << 10
 
 // tooLarge returns the job for a message of which only a part was kept.
 func (c *conn) tooLarge(part []byte) *job {
-	c.srv.metrics.FrameRefused("too_large")
+	c.srv.o.Metrics.FrameRefused("too_large")
 	return &job{raw: part, size: jobBytes + len(part), fault: tooLargeText(c.srv.limits.Load())}
 }
 
@@ -184,7 +184,7 @@ func (c *conn) hand(j *job) bool {
 	for {
 		taken, start := c.in.put(j, c.srv.limits.Load())
 		if taken && j.pooled {
-			c.srv.metrics.QueueAdd(queueVerify, 1)
+			c.srv.o.Metrics.QueueAdd(queueVerify, 1)
 			c.srv.verifier.add(c, j)
 		}
 		if start {
@@ -213,12 +213,12 @@ func (c *conn) answered(size int) {
 // pace waits until the client's frame rate allows one more. Meanwhile nothing
 // is read, which the client's own socket tells it.
 func (c *conn) pace() {
-	now := c.srv.now()
+	now := c.srv.o.Now()
 	delay := max(c.rate.ReserveN(now, 1).DelayFrom(now), c.over.wait(now))
 	if delay <= 0 {
 		return
 	}
-	c.srv.metrics.ReadPaused()
+	c.srv.o.Metrics.ReadPaused()
 	c.permit.Release()
 	defer func() { c.permit.Acquire(c.charged()) }()
 	timer := time.NewTimer(delay)
@@ -245,7 +245,7 @@ func (c *conn) readEnded(err error) (code int) {
 		c.record.because("a message beyond the hard cap")
 		return websocket.CloseMessageTooBig
 	case errors.As(err, &timeout) && timeout.Timeout() && !c.net.lingering():
-		c.srv.metrics.SlowReaderCut("ping")
+		c.srv.o.Metrics.SlowReaderCut("ping")
 		c.record.because("the client gave no sign of life")
 		c.abort()
 		return 0

@@ -52,13 +52,13 @@ func (r *record) reason() string {
 
 // debugs reports whether lines at level debug are wanted: what is logged for
 // single messages is not even put together otherwise.
-func (s *Server) debugs() bool { return s.log.Enabled(context.Background(), slog.LevelDebug) }
+func (s *Server) debugs() bool { return s.o.Log.Enabled(context.Background(), slog.LevelDebug) }
 
 // opened and ended are the two lines of a connection; the second one may be
 // wanted in the access log, too.
 func (r *record) logOpened() {
 	if r.srv.debugs() {
-		r.srv.log.Debug("connection opened", "conn", r.number, "addr", r.addr)
+		r.srv.o.Log.Debug("connection opened", "conn", r.number, "addr", r.addr)
 	}
 }
 
@@ -67,14 +67,14 @@ func (r *record) logEnded() {
 	if !debug && !access {
 		return
 	}
-	took := r.srv.now().Sub(r.opened).Round(time.Millisecond)
+	took := r.srv.o.Now().Sub(r.opened).Round(time.Millisecond)
 	in, out := r.net.in.Load(), r.net.out.Load()
 	if access {
-		r.srv.log.Info(redact.Access, "addr", r.addr, "who", r.who(), "method", "GET", "endpoint", "websocket", "status", 101,
+		r.srv.o.Log.Info(redact.Access, "addr", r.addr, "who", r.who(), "method", "GET", "endpoint", "websocket", "status", 101,
 			"bytes_in", in, "bytes", out, "took", took)
 	}
 	if debug {
-		r.srv.log.Debug("connection closed", "conn", r.number, "addr", r.addr, "who", r.who(), "why", r.reason(), "took", took,
+		r.srv.o.Log.Debug("connection closed", "conn", r.number, "addr", r.addr, "who", r.who(), "why", r.reason(), "took", took,
 			"frames_in", r.framesIn.Load(), "frames_out", r.framesOut.Load(), "bytes_in", in, "bytes_out", out)
 	}
 }
@@ -82,7 +82,7 @@ func (r *record) logEnded() {
 // logRefused tells of a message that was answered with a refusal.
 func (r *record) logRefused(label, text string) {
 	if r.srv.debugs() {
-		r.srv.log.Debug("refused", "conn", r.number, "addr", r.addr, "who", r.who(), "what", label, "reason", redact.Reason(text))
+		r.srv.o.Log.Debug("refused", "conn", r.number, "addr", r.addr, "who", r.who(), "what", label, "reason", redact.Reason(text))
 	}
 }
 
@@ -92,10 +92,10 @@ func (r *record) logAuth(tag string, err error) {
 		return
 	}
 	if err != nil {
-		r.srv.log.Debug("AUTH refused", "conn", r.number, "addr", r.addr, "who", r.who(), "reason", redact.Reason(err.Error()))
+		r.srv.o.Log.Debug("AUTH refused", "conn", r.number, "addr", r.addr, "who", r.who(), "reason", redact.Reason(err.Error()))
 		return
 	}
-	r.srv.log.Debug("AUTH", "conn", r.number, "addr", r.addr, "key", tag)
+	r.srv.o.Log.Debug("AUTH", "conn", r.number, "addr", r.addr, "key", tag)
 }
 
 // SetAccess turns the access log on or off, for connections that end from now
@@ -104,6 +104,6 @@ func (s *Server) SetAccess(on bool) { s.access.Store(on) }
 
 // proved brings the tags of who is asking up to date.
 func (r *record) proved(ctx context.Context) {
-	tags := r.srv.tags.List(relay.ReaderFrom(ctx).Keys())
+	tags := r.srv.o.Tags.List(relay.ReaderFrom(ctx).Keys())
 	r.keys.Store(&tags)
 }

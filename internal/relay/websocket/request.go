@@ -54,7 +54,7 @@ func fault(err error) []byte {
 
 // refuse answers a message that could not be read.
 func (e *effects) refuse(err error) {
-	e.c.srv.metrics.FrameRefused("invalid")
+	e.c.srv.o.Metrics.FrameRefused("invalid")
 	e.c.record.logRefused("message", "invalid: "+err.Error())
 	var f *wire.FrameError
 	if errors.As(err, &f) && f.Label == wire.LabelReq {
@@ -97,7 +97,7 @@ func (e *effects) ask(f wire.Frame) {
 // and whether they are cases of the reader's, the store is asked. Who waits for
 // the store, or for other nodes, keeps nobody else from computing.
 func (e *effects) authorize(surface gate.Surface, filters []nostr.Filter) ([]relay.Granted, error) {
-	if e.c.srv.waits || slices.ContainsFunc(filters, gate.NamesContracts) {
+	if e.c.srv.o.Waits || slices.ContainsFunc(filters, gate.NamesContracts) {
 		e.permit.Release()
 		defer e.permit.Acquire(e.who)
 	}
@@ -111,13 +111,13 @@ func bounds(c *conn, f wire.Frame) *nip01.Refusal {
 	switch {
 	case c.draining.Load():
 		return shuttingDown
-	case c.srv.pressed():
-		c.srv.metrics.FrameRefused("memory")
+	case c.srv.o.Pressed():
+		c.srv.o.Metrics.FrameRefused("memory")
 		return failure("the relay is short of memory, try again later")
 	case f.Label != wire.LabelReq:
 		return nil
 	case len(c.feed.list()) >= lim.Subscriptions:
-		c.srv.metrics.FrameRefused("subscriptions")
+		c.srv.o.Metrics.FrameRefused("subscriptions")
 		return failure("too many subscriptions (at most " + strconv.Itoa(lim.Subscriptions) + "), close one first")
 	}
 	return nil
@@ -145,12 +145,12 @@ func (e *effects) count(id string, granted []relay.Granted) {
 // EOSE, and what came meanwhile; from then on it is live.
 func (e *effects) subscribe(id string, granted []relay.Granted) {
 	if why := hold(e.c.filters, footprint(granted)); why != nil {
-		e.c.srv.metrics.FrameRefused("filters")
+		e.c.srv.o.Metrics.FrameRefused("filters")
 		e.closed(wire.LabelReq, id, why)
 		return
 	}
 	s := newSubscription(e.c, id, granted)
-	e.c.srv.metrics.SubscriptionsAdd(1)
+	e.c.srv.o.Metrics.SubscriptionsAdd(1)
 	e.c.feed.add(s)
 	// Whatever is committed from here on finds the subscription; what was
 	// committed before is in the store for every query.
@@ -224,7 +224,7 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 		if !done { // the last page goes with what follows it
 			e.flush()
 		}
-		e.c.srv.metrics.StoredSent(len(rows))
+		e.c.srv.o.Metrics.StoredSent(len(rows))
 	}
 	switch {
 	case st.More():

@@ -51,27 +51,19 @@ type Options struct {
 // upgrades, and the taker of the relay's live events.
 type Server struct {
 	backend Backend
-	addr    func(*http.Request) netip.Addr
-	shares  *fairness.Shares
-	metrics *metrics.Sessions
-	log     *slog.Logger
-	tags    *redact.Tags
+	o       Options     // but for Limits and Access, which change
 	access  atomic.Bool // log connections that end
-	now     func() time.Time
 
 	limits      atomic.Pointer[Limits]
 	admission   admission
 	live        *index
-	filters     *fairness.Budget // bytes of live filters
-	messages    *fairness.Budget // bytes of messages being read, and read and not yet answered
-	claims      atomic.Int64     // claimPatience
-	syncing     *fairness.Budget // bytes of the sets of reconciliations
-	replica     func(gate.Reader) bool
-	waits       bool              // before it is known what is granted
+	filters     *fairness.Budget  // bytes of live filters
+	messages    *fairness.Budget  // bytes of messages being read, and read and not yet answered
+	claims      atomic.Int64      // claimPatience
+	syncing     *fairness.Budget  // bytes of the sets of reconciliations
 	permits     *fairness.Permits // for who computes
 	behind      behind
 	backlog     atomic.Int64 // bytes of events that some connection has still to look at
-	pressed     func() bool
 	verifier    *verifier
 	signatures  wire.Verifier
 	queued      atomic.Int64  // bytes in all outboxes
@@ -92,25 +84,24 @@ type Server struct {
 func New(r *relay.Relay, o Options) *Server { return newServer(overRelay{r}, o) }
 
 func newServer(b Backend, o Options) *Server {
+	o.Shares, o.Metrics = cmp.Or(o.Shares, fairness.NewShares(fairness.Rules{Exempt: true})), cmp.Or(o.Metrics, metrics.None().Sessions)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	s := &Server{
-		backend: b, addr: o.Addr, shares: cmp.Or(o.Shares, fairness.NewShares(fairness.Rules{Exempt: true})),
-		metrics: cmp.Or(o.Metrics, metrics.None().Sessions), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), tags: o.Tags, now: o.Now,
-		live: newIndex(), filters: fairness.NewBudget(fairness.BudgetLimits{}), messages: fairness.NewBudget(fairness.BudgetLimits{}), pressed: o.Pressed,
-		syncing: fairness.NewBudget(fairness.BudgetLimits{}), replica: o.Replica, waits: o.Waits,
-		permits: fairness.NewPermits(fairness.Processors()),
-		conns:   make(map[*conn]netip.Addr), empty: make(chan struct{}),
+		backend: b, o: o, live: newIndex(), filters: fairness.NewBudget(fairness.BudgetLimits{}), messages: fairness.NewBudget(fairness.BudgetLimits{}),
+		syncing: fairness.NewBudget(fairness.BudgetLimits{}), permits: fairness.NewPermits(fairness.Processors()),
+		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
 	}
-	if s.addr == nil {
-		s.addr = socketAddr
+	if s.o.Addr == nil {
+		s.o.Addr = socketAddr
 	}
-	if s.now == nil {
-		s.now = time.Now
+	if s.o.Now == nil {
+		s.o.Now = time.Now
 	}
-	if s.replica == nil {
-		s.replica = func(gate.Reader) bool { return false }
+	if s.o.Replica == nil {
+		s.o.Replica = func(gate.Reader) bool { return false }
 	}
-	if s.pressed == nil {
-		s.pressed = func() bool { return false }
+	if s.o.Pressed == nil {
+		s.o.Pressed = func() bool { return false }
 	}
 	s.claims.Store(int64(claimPatience))
 	s.SetLimits(o.Limits)
@@ -142,17 +133,17 @@ func socketAddr(r *http.Request) netip.Addr {
 // 429 (too many from this address) or 403 (a RejectConnection hook: the address
 // is blocked).
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	addr := s.addr(r)
+	addr := s.o.Addr(r)
 	refuse := func(status int, reason, text string) {
-		s.metrics.ConnectionRefused(reason)
-		s.log.Debug("connection refused", "addr", addr, "reason", text)
+		s.o.Metrics.ConnectionRefused(reason)
+		s.o.Log.Debug("connection refused", "addr", addr, "reason", text)
 		refuseUpgrade(w, status, text)
 	}
 	if s.isDraining() {
 		refuse(http.StatusServiceUnavailable, "draining", "error: the relay is shutting down")
 		return
 	}
-	who := s.shares.Enter(addr)
+	who := s.o.Shares.Enter(addr)
 	switch s.admission.enter(who, s.limits.Load()) {
 	case "total":
 		refuse(http.StatusServiceUnavailable, "total", "error: too many connections")
@@ -196,7 +187,7 @@ func (s *Server) upgrade(w http.ResponseWriter, r *http.Request, addr netip.Addr
 	_, _ = rand.Read(challenge) // never fails
 	ws, err := up.Upgrade(&hijacker{w, t}, r, nil)
 	if err != nil {
-		s.metrics.ConnectionRefused("handshake")
+		s.o.Metrics.ConnectionRefused("handshake")
 		return false
 	}
 	t.started = true
@@ -228,7 +219,7 @@ func (s *Server) add(c *conn, addr netip.Addr) bool {
 		return false
 	}
 	s.conns[c] = addr
-	s.metrics.ConnectionOpened()
+	s.o.Metrics.ConnectionOpened()
 	return true
 }
 
@@ -242,7 +233,7 @@ func (s *Server) remove(c *conn) {
 	delete(s.conns, c)
 	s.countQueued()
 	s.admission.leave(c.entered)
-	s.metrics.ConnectionClosed()
+	s.o.Metrics.ConnectionClosed()
 	if s.draining && len(s.conns) == 0 {
 		close(s.empty)
 	}

@@ -61,11 +61,11 @@ func (s *Server) Status(top int) Status {
 	conns := slices.Collect(maps.Keys(s.conns))
 	s.mu.Unlock()
 	out := Status{Connections: len(conns), Limit: s.limits.Load().Connections, Waiting: s.queued.Load()}
-	out.Behind, out.BehindFor = s.behind.status(s.now())
+	out.Behind, out.BehindFor = s.behind.status(s.o.Now())
 	byAddr := map[string]*AddressStatus{}
 	all := make([]ConnStatus, 0, len(conns))
 	for _, c := range conns {
-		cs := c.status(s.now())
+		cs := c.status(s.o.Now())
 		all = append(all, cs)
 		out.Subscriptions += cs.Subscriptions
 		out.Syncs, out.SyncBytes = out.Syncs+cs.Syncs, out.SyncBytes+cs.SyncBytes
@@ -147,6 +147,6 @@ const (
 func (s *Server) countQueued() {
 	now := s.queued.Load()
 	if was := s.queuedSeen.Swap(now); now != was {
-		s.metrics.QueueAdd(queueOut, int(now-was))
+		s.o.Metrics.QueueAdd(queueOut, int(now-was))
 	}
 }

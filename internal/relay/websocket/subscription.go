@@ -187,7 +187,7 @@ func (s *subscription) goLive(eose []byte) (start bool, closed *nip01.Refusal) {
 	s.c.say(eose)
 	kept := s.kept
 	s.releaseKept()
-	now := nostr.Timestamp(s.c.srv.now().Unix())
+	now := nostr.Timestamp(s.c.srv.o.Now().Unix())
 	for _, k := range kept {
 		if !s.stale(k.seq) && (k.expires == 0 || k.expires > now) {
 			start = s.push(k.json) || start
@@ -215,7 +215,7 @@ func (s *subscription) close(why *nip01.Refusal) (first bool) {
 	}
 	s.c.feed.remove(s)
 	s.c.filters.Give(s.holds)
-	s.c.srv.metrics.SubscriptionsAdd(-1)
+	s.c.srv.o.Metrics.SubscriptionsAdd(-1)
 	if why != nil {
 		s.c.record.logRefused("subscription", why.Error())
 	}

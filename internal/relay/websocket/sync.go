@@ -90,7 +90,7 @@ func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 		return why
 	}
 	if open, _ := e.c.syncs.count(); open >= lim.Sessions {
-		e.c.srv.metrics.FrameRefused("syncs")
+		e.c.srv.o.Metrics.FrameRefused("syncs")
 		return nip01.Refuse(nip01.PrefixBlocked, "too many reconciliations are open on this connection, close one first")
 	}
 	if filter.Limit > 0 || filter.LimitZero || filter.Search != "" {
@@ -101,7 +101,7 @@ func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 	if err != nil {
 		return relay.RefusalOf(err)
 	}
-	one.replica = e.c.srv.replica(e.reader)
+	one.replica = e.c.srv.o.Replica(e.reader)
 	items, err := e.readIDs(granted[0], one)
 	if err != nil {
 		return syncRefusal(e, err)
@@ -121,7 +121,7 @@ func (e *effects) openSync(f wire.Frame) *nip01.Refusal {
 	if !done {
 		return shuttingDown
 	}
-	return badSync(e.c.srv.metrics, err)
+	return badSync(e.c.srv.o.Metrics, err)
 }
 
 // readIDs reads the events of a reconciliation and takes the memory for them.
@@ -160,7 +160,7 @@ func syncRefusal(e *effects, err error) *nip01.Refusal {
 	}
 	why := relay.RefusalOf(err)
 	if errors.Is(err, store.ErrMany) || errors.As(err, new(*nip01.Refusal)) {
-		e.c.srv.metrics.FrameRefused("syncs")
+		e.c.srv.o.Metrics.FrameRefused("syncs")
 	}
 	return why
 }
@@ -190,7 +190,7 @@ func (e *effects) goOnSync(one *syncing, f wire.Frame) {
 	switch {
 	case ended: // the client was told
 	case err != nil:
-		e.c.syncs.tell(one, syncRefused, badSync(e.c.srv.metrics, err).Error())
+		e.c.syncs.tell(one, syncRefused, badSync(e.c.srv.o.Metrics, err).Error())
 	default:
 		e.c.syncs.answer(one, reply)
 	}
@@ -217,10 +217,10 @@ func (e *effects) compute(cost float64, work func()) (done bool) {
 		if e.asking.Err() != nil {
 			return
 		}
-		began := e.c.srv.now()
+		began := e.c.srv.o.Now()
 		work()
 		done = true
-		e.c.srv.metrics.SyncAnswered(e.c.srv.now().Sub(began))
+		e.c.srv.o.Metrics.SyncAnswered(e.c.srv.o.Now().Sub(began))
 	})
 	return done
 }

@@ -80,7 +80,7 @@ func (s *syncs) add(one *syncing, idle time.Duration) {
 	defer s.mu.Unlock()
 	s.open = append(s.open, one)
 	one.idle = time.AfterFunc(idle, func() { s.expire(one) })
-	s.c.srv.metrics.SyncsAdd(1, one.bytes)
+	s.c.srv.o.Metrics.SyncsAdd(1, one.bytes)
 }
 
 // expire ends one for which nothing has come for too long, unless the relay
@@ -171,8 +171,8 @@ func (s *syncs) drop(one *syncing, why, text string) (first bool) {
 	s.mu.Unlock()
 	if first {
 		s.give(one.bytes, one.replica)
-		s.c.srv.metrics.SyncsAdd(-1, -one.bytes)
-		s.c.srv.metrics.SyncEnded(why)
+		s.c.srv.o.Metrics.SyncsAdd(-1, -one.bytes)
+		s.c.srv.o.Metrics.SyncEnded(why)
 	}
 	return first
 }

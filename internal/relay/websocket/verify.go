@@ -58,7 +58,7 @@ func (v *verifier) do(c *conn, cost float64, work func()) bool {
 	v.jobs.Push(c.charged(), j, cost)
 	v.ready.Signal()
 	v.mu.Unlock()
-	c.srv.metrics.QueueAdd(queueVerify, 1)
+	c.srv.o.Metrics.QueueAdd(queueVerify, 1)
 	<-done
 	return true
 }
@@ -80,7 +80,7 @@ func (v *verifier) next() *job {
 
 func (v *verifier) work() {
 	for j := v.next(); j != nil; j = v.next() {
-		j.owner.srv.metrics.QueueAdd(queueVerify, -1)
+		j.owner.srv.o.Metrics.QueueAdd(queueVerify, -1)
 		if j.work != nil {
 			j.work()
 		} else {

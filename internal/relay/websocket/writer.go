@@ -140,7 +140,7 @@ func (w *writer) stopped(err error) {
 	w.c.srv.countQueued()
 	if errors.Is(err, errStalled) {
 		w.c.record.because("the client does not read")
-		w.c.srv.metrics.SlowReaderCut("stalled")
+		w.c.srv.o.Metrics.SlowReaderCut("stalled")
 	}
 }
 
