@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/management"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/replica"
@@ -132,7 +133,7 @@ func (p *process) orders() []control.Order {
 			if args.Filters == nil {
 				return nil, errors.New("nothing to delete was named")
 			}
-			done, err := wiring.Remove(ctx, p.store, args.Filters)
+			done, err := management.Remove(ctx, p.store, gate.Operator(), args.Filters)
 			p.log.Info("delete", "removed", management.Total(done), "complete", err == nil)
 			return done, err
 		}),
@@ -142,7 +143,8 @@ func (p *process) orders() []control.Order {
 			}
 			s := status.Sources{
 				Version: p.version, Started: started, Ready: p.surfaces.bridge.Ready, Disk: func() int64 { return freeBytes(dir) },
-				Sessions: p.surfaces.sessions, Relay: p.relay, Store: p.store, Metrics: p.metrics, Replicas: p.replicas.set,
+				Sessions: p.surfaces.sessions.Status, Undelivered: p.relay.Undelivered, Space: p.store.Space, Recent: p.store.Recent,
+				Metrics: p.metrics.Values, Replicas: p.replicas.set.Status,
 			}
 			if !p.lead.alone() {
 				s.Cluster = p.member.report

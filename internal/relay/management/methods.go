@@ -23,7 +23,7 @@ type method struct {
 // And there are none for moderation: no event waits for a decision, each is
 // stored or refused when it comes.
 func methods() []method {
-	pubkey, event := []param{pubkeyParam, reasonParam}, []param{eventParam, reasonParam}
+	pubkey, event := []param{hexParam("a pubkey"), reasonParam}, []param{hexParam("an event id"), reasonParam}
 	network := []param{networkParam, reasonParam}
 	return []method{
 		{name: "supportedmethods", list: (*Service).supported},

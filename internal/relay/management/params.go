@@ -33,23 +33,23 @@ const (
 	maxIcon        = 2000
 )
 
-func pubkeyParam(a *args, raw jsontext.Value) error { return hexParam(a, raw, "a pubkey") }
-func eventParam(a *args, raw jsontext.Value) error  { return hexParam(a, raw, "an event id") }
-
-func hexParam(a *args, raw jsontext.Value, what string) error {
-	s, err := textOf(raw)
-	if err != nil {
-		return err
+// hexParam takes 32 bytes in hex.
+func hexParam(what string) param {
+	return func(a *args, raw jsontext.Value) error {
+		s, err := textOf(raw)
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(s, "nsec1") {
+			return Invalid("this is a secret key (nsec): treat it as known to others")
+		}
+		if !nostr.IsValid32ByteHex(s) {
+			return Invalid("want " + what + " as 64 lower-case hex digits")
+		}
+		a.key = s
+		a.recall = append(a.recall, s)
+		return nil
 	}
-	if strings.HasPrefix(s, "nsec1") {
-		return Invalid("this is a secret key (nsec): treat it as known to others")
-	}
-	if !nostr.IsValid32ByteHex(s) {
-		return Invalid("want " + what + " as 64 lower-case hex digits")
-	}
-	a.key = s
-	a.recall = append(a.recall, s)
-	return nil
 }
 
 func kindParam(a *args, raw jsontext.Value) error {

@@ -26,19 +26,13 @@ type Sources struct {
 	Ready   func(context.Context) error
 	Disk    func() int64 // bytes that are free on the database's disk
 
-	Sessions interface {
-		Status(top int) websocket.Status
-	}
-	Relay interface{ Undelivered() int }
-	Store interface {
-		Space(ctx context.Context) (store.Space, error)
-		Recent(most int) store.Recent
-	}
-	Replicas interface{ Status() []replica.Status }
-	Cluster  func() *Cluster // nil: there is no other node
-	Metrics  interface {
-		Values(names []string) (map[string][]metrics.Value, error)
-	}
+	Sessions    func(top int) websocket.Status
+	Undelivered func() int // batches for live delivery
+	Space       func(ctx context.Context) (store.Space, error)
+	Recent      func(most int) store.Recent
+	Replicas    func() []replica.Status
+	Cluster     func() *Cluster // nil: there is no other node
+	Metrics     func(names []string) (map[string][]metrics.Value, error)
 }
 
 // Report makes a report with the first top of each list.
@@ -48,15 +42,15 @@ func (s *Sources) Report(ctx context.Context, top int) (*Report, error) {
 	if err := s.Ready(ctx); err != nil {
 		out.Ready, out.Why = false, err.Error()
 	}
-	out.Clients = s.Sessions.Status(top)
-	space, err := s.Store.Space(ctx)
+	out.Clients = s.Sessions(top)
+	space, err := s.Space(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out.Full = Full{space.Database, space.Free, space.WAL, space.Max, s.Disk(), heldMemory()}
 	out.Slow = s.slow(top)
 	if s.Replicas != nil {
-		out.Followed = s.Replicas.Status()
+		out.Followed = s.Replicas()
 	}
 	if s.Cluster != nil {
 		out.Cluster = s.Cluster()
@@ -65,8 +59,8 @@ func (s *Sources) Report(ctx context.Context, top int) (*Report, error) {
 }
 
 func (s *Sources) slow(top int) Slow {
-	recent := s.Store.Recent(top)
-	out := Slow{Live: s.Relay.Undelivered(), Queues: map[string]int64{}, Commits: Commits{
+	recent := s.Recent(top)
+	out := Slow{Live: s.Undelivered(), Queues: map[string]int64{}, Commits: Commits{
 		recent.Commits, recent.P50.Seconds(), recent.P99.Seconds(), recent.Max.Seconds(),
 	}}
 	for _, r := range recent.Reads {
@@ -83,7 +77,7 @@ func (s *Sources) counted(out *Report) error {
 	for name := range refusals {
 		names = append(names, name)
 	}
-	values, err := s.Metrics.Values(names)
+	values, err := s.Metrics(names)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ func (p *parts) Values([]string) (map[string][]metrics.Value, error) {
 func sources(p *parts) *status.Sources {
 	return &status.Sources{
 		Version: "v1", Started: time.Now(), Ready: func(context.Context) error { return errors.New("the disk is full") },
-		Disk: func() int64 { return 2048 }, Sessions: p, Relay: p, Store: p, Metrics: p,
+		Disk: func() int64 { return 2048 }, Sessions: p.Status, Undelivered: p.Undelivered, Space: p.Space, Recent: p.Recent, Metrics: p.Values,
 	}
 }
 

@@ -51,9 +51,6 @@ func (a *admission) enter(who fairness.Who, lim *Limits) (refused string) {
 		}
 	}
 	for place := range places(who) {
-		if a.byAddr == nil {
-			a.byAddr = make(map[string]int)
-		}
 		a.byAddr[place]++
 	}
 	a.total++

@@ -112,9 +112,6 @@ type behind struct {
 func (b *behind) add(f *feed) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.feeds == nil {
-		b.feeds = make(map[*feed]struct{})
-	}
 	b.feeds[f] = struct{}{}
 }
 

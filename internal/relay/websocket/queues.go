@@ -33,9 +33,7 @@ func (q *queues) enter(who fairness.Who) *shareQueue {
 	defer q.mu.Unlock()
 	s := q.shares[who.Share]
 	if s == nil {
-		if s = (&shareQueue{name: who.Share}); q.shares == nil {
-			q.shares = make(map[string]*shareQueue)
-		}
+		s = &shareQueue{name: who.Share}
 		q.shares[who.Share] = s
 	}
 	s.conns++

@@ -10,7 +10,7 @@ import (
 // What waits for the clients of one share is bounded together: those of it who
 // are over their mark get no more, and others do.
 func TestQueuesOfAShare(t *testing.T) {
-	var q queues
+	q := queues{shares: make(map[string]*shareQueue)}
 	var total atomic.Int64
 	lim := filled(Limits{QueueMark: 100, QueueShare: 1000})
 	box := func(who fairness.Who) *outbox {

@@ -89,7 +89,8 @@ func newServer(b Backend, o Options) *Server {
 	s := &Server{
 		backend: b, o: o, live: newIndex(), filters: fairness.NewBudget(fairness.BudgetLimits{}), messages: fairness.NewBudget(fairness.BudgetLimits{}),
 		syncing: fairness.NewBudget(fairness.BudgetLimits{}), permits: fairness.NewPermits(fairness.Processors()),
-		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}),
+		conns: make(map[*conn]netip.Addr), empty: make(chan struct{}), admission: admission{byAddr: make(map[string]int)},
+		behind: behind{feeds: make(map[*feed]struct{})}, queues: queues{shares: make(map[string]*shareQueue)},
 	}
 	if s.o.Addr == nil {
 		s.o.Addr = socketAddr

@@ -2,6 +2,7 @@ package thinker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,10 +53,7 @@ func (c *Child) Think(ctx context.Context, plan string) (ops []consolidation.Op,
 			ops, err = nil, fmt.Errorf("%w: its folder stays: %w", ErrFailed, gone)
 		}
 	}()
-	limit := c.Limit
-	if limit <= 0 {
-		limit = DefaultLimit
-	}
+	limit := cmp.Or(c.Limit, DefaultLimit)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, errLimit)
 	defer cancel()
 	said, complaint, err := c.run(limited, dir, plan)
@@ -96,18 +94,11 @@ func (c *Child) run(ctx context.Context, dir, plan string) (said []byte, complai
 	p.run(plan)
 	err = c.watch(ctx, family, p)
 	err = errors.Join(err, family.end())
-	p.drain(c.grace())
+	p.drain(cmp.Or(c.Grace, defaultGrace))
 	if p.said.over {
 		return nil, "", fmt.Errorf("%w: it is longer than %d bytes", ErrAnswer, MaxAnswer)
 	}
 	return p.said.Bytes(), complaintOf(p.complaint.Bytes(), p.complaint.over), err
-}
-
-func (c *Child) grace() time.Duration {
-	if c.Grace > 0 {
-		return c.Grace
-	}
-	return defaultGrace
 }
 
 // watch waits until the program ends, or has to.
@@ -119,7 +110,7 @@ func (c *Child) watch(ctx context.Context, family *family, p *plumbing) error {
 	case <-ctx.Done():
 	}
 	family.ask()
-	patience := time.NewTimer(c.grace())
+	patience := time.NewTimer(cmp.Or(c.Grace, defaultGrace))
 	defer patience.Stop()
 	select {
 	case <-family.gone:
