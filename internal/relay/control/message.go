@@ -25,15 +25,6 @@ type request struct {
 	Hears   bool   `json:"hears,omitempty"` // the client takes what an order tells
 }
 
-// commandOf returns the command that a line names; "" for none.
-func commandOf(line []byte) string {
-	var r request
-	if json.Unmarshal(line, &r) != nil {
-		return ""
-	}
-	return r.Command
-}
-
 // requestLine returns the line of a command. args is nil, or a value that
 // encodes as a JSON object.
 func requestLine(r request, args any) ([]byte, error) {

@@ -35,16 +35,15 @@ func NewTellingOrder[Args any](name string, do func(ctx context.Context, args Ar
 }
 
 // serveOrder executes an order and sends its result.
-func (s *Server) serveOrder(ctx context.Context, o Order, line []byte, in *bufio.Reader, out *replies) {
+func (s *Server) serveOrder(ctx context.Context, o Order, hears bool, line []byte, in *bufio.Reader, out *replies) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		_, _ = io.Copy(io.Discard, in) // ends with the connection
 		cancel()
 	}()
-	var asked struct{ Hears bool }
 	tell := func(any) {}
-	if json.Unmarshal(line, &asked) == nil && asked.Hears {
+	if hears {
 		tell = func(v any) {
 			if text, err := json.Marshal(v); err == nil {
 				_ = out.send(reply{Told: text}) // the client may have gone

@@ -12,6 +12,7 @@ package control
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,9 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 		return // the client asked nothing
 	}
 	out := &replies{conn: conn}
-	switch command := commandOf(line); command {
+	var asked request
+	_ = json.Unmarshal(line, &asked) // what does not parse asks for nothing that is known
+	switch asked.Command {
 	case cmdImport:
 		t, err := s.importer.Run(ctx, in, out)
 		s.imported(ctx, in, out, t, err)
@@ -144,12 +147,12 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 		t, err := s.replacer.Run(ctx, httputil.NewChunkedReader(in), out)
 		s.imported(ctx, in, out, t, err)
 	default:
-		i := slices.IndexFunc(s.orders, func(o Order) bool { return o.name == command })
+		i := slices.IndexFunc(s.orders, func(o Order) bool { return o.name == asked.Command })
 		if i < 0 {
 			_ = out.send(reply{Done: &done{Error: errUnknown.Error()}})
 			return
 		}
-		s.serveOrder(ctx, s.orders[i], line, in, out)
+		s.serveOrder(ctx, s.orders[i], asked.Hears, line, in, out)
 	}
 }
 

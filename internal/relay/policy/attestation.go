@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/protocol/schnorr"
 )
 
 // ErrAttestation is what every error about an attestation is.
@@ -32,18 +33,6 @@ const (
 // attestation is a NIP-OA auth tag: ["auth", owner, conditions, sig].
 type attestation struct {
 	agent, owner, conditions, sig string
-}
-
-// readAttestation judges all of the auth tag but its signature.
-func readAttestation(ev *nostr.Event) (attestation, error) {
-	a, err := attestationOf(ev.PubKey, AuthTag(ev))
-	if err == nil {
-		err = a.conditionsHold(ev)
-	}
-	if err != nil {
-		return attestation{}, err
-	}
-	return a, nil
 }
 
 // AuthTag returns the event's auth tag; one that attests nothing, "auth" alone,
@@ -134,24 +123,12 @@ func (a attestation) clone() attestation {
 
 // verify checks the signature. Owner and signature are hex of the right length.
 func (a attestation) verify() error {
-	key, err := hex.DecodeString(a.owner)
-	if err != nil {
-		return notTheOwners
-	}
-	pubkey, err := schnorr.ParsePubKey(key)
-	if err != nil {
-		return notTheOwners
-	}
-	raw, err := hex.DecodeString(a.sig)
-	if err != nil {
-		return notTheOwners
-	}
-	sig, err := schnorr.ParseSignature(raw)
-	if err != nil {
-		return notTheOwners
-	}
+	var key [32]byte
+	var sig [64]byte
+	_, errKey := hex.Decode(key[:], []byte(a.owner))
+	_, errSig := hex.Decode(sig[:], []byte(a.sig))
 	digest := sha256.Sum256([]byte("nostr:agent-auth:" + a.agent + ":" + a.conditions))
-	if !sig.Verify(digest[:], pubkey) {
+	if errKey != nil || errSig != nil || !(*schnorr.Keys)(nil).Verify(&key, &digest, &sig) {
 		return notTheOwners
 	}
 	return nil

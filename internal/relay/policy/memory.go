@@ -52,7 +52,10 @@ func newMemory() *memory {
 // signatures are remembered; conditions are judged anew, because they depend on
 // the event.
 func (m *memory) attestationOn(ev *nostr.Event) (attestation, error) {
-	a, err := readAttestation(ev)
+	a, err := attestationOf(ev.PubKey, AuthTag(ev))
+	if err == nil {
+		err = a.conditionsHold(ev)
+	}
 	if err == nil {
 		err = m.verify(a)
 	}
