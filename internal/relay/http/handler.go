@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gorilla/websocket"
 	"github.com/nbd-wtf/go-nostr/nip11"
 
 	"engramd/internal/relay"
@@ -23,6 +22,7 @@ import (
 	"engramd/internal/relay/httpauth"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/websocket"
 )
 
 // Relay is what the bridge needs of the relay; *relay.Relay implements it.
@@ -224,7 +224,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w = sw
 	r, done := h.watched(sw, r, addr)
 	defer done()
-	if r.ContentLength != 0 && !websocket.IsWebSocketUpgrade(r) {
+	if r.ContentLength != 0 && !websocket.Wanted(r) {
 		expectNoBody(w)
 		defer leaveBody(w)
 	}
@@ -252,7 +252,7 @@ func (h *Handler) who(ctx context.Context, addr netip.Addr) fairness.Who {
 
 // root is the relay's own URL: websocket, management, NIP-11, or the page.
 func (h *Handler) root(w http.ResponseWriter, r *http.Request) {
-	if websocket.IsWebSocketUpgrade(r) {
+	if websocket.Wanted(r) {
 		if err := h.in.blocked(r); err != nil {
 			refusedFor(r, err)
 			h.in.counted(w, "websocket", func(w *statusWriter) { h.in.answerProblem(w, err) })

@@ -129,6 +129,9 @@ func socketAddr(r *http.Request) netip.Addr {
 	return ap.Addr()
 }
 
+// Wanted reports whether a request asks for a websocket.
+func Wanted(r *http.Request) bool { return websocket.IsWebSocketUpgrade(r) }
+
 // ServeHTTP upgrades a request and leaves the connection to its own goroutines.
 // A refused upgrade is answered with 503 (too many connections, shutting down),
 // 429 (too many from this address) or 403 (a RejectConnection hook: the address

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"engramd/internal/platform/files"
 )
 
 var (
@@ -82,7 +84,7 @@ func Switch(path string) error {
 	if err := os.Rename(Next(path), path); err != nil {
 		return err
 	}
-	return syncDir(path)
+	return files.SyncDir(filepath.Dir(path))
 }
 
 // Unstage removes the staged file of path, if there is one.
@@ -99,7 +101,7 @@ func Remove(path string) error {
 	if err := os.Remove(path); err != nil {
 		return err
 	}
-	return syncDir(path)
+	return files.SyncDir(filepath.Dir(path))
 }
 
 // place writes a temporary file beside path, calls name to give it its name,
@@ -114,24 +116,11 @@ func place(path string, text []byte, name func(temp string) error) (err error) {
 			_ = os.Remove(f.Name()) // it may have its name already
 		}
 	}()
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := files.WritePrivate(f, text); err != nil {
 		return err
 	}
 	if err := name(f.Name()); err != nil {
 		return err
 	}
-	return syncDir(path)
-}
-
-// syncDir makes the names in the folder of a file durable.
-func syncDir(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return files.SyncDir(filepath.Dir(path))
 }
