@@ -70,7 +70,7 @@ func Of(ctx context.Context, v answer.View, o Options) Start {
 	}
 	s.Due = intentions.Look(v, intentions.Ask{Now: o.Now, Place: intentions.Place{Project: o.Project, Old: o.Old, Linked: o.Linked}, Seen: o.Seen})
 	s.episodes(ctx, v, o)
-	s.plans(ctx, v, o.Now)
+	s.plans(v, o.Now)
 	s.Counts.Dream = o.Dreamt != nil && ctx.Err() == nil && dreams(v, o)
 	return s
 }
@@ -119,12 +119,8 @@ func (s *Start) episodes(ctx context.Context, v answer.View, o Options) {
 }
 
 // plans finds those that are not closed: their ids, and nothing of what they say.
-func (s *Start) plans(ctx context.Context, v answer.View, now time.Time) {
-	records, err := (&plans.Plans{Source: at{v}}).List(ctx)
-	if err != nil {
-		return
-	}
-	for _, r := range records {
+func (s *Start) plans(v answer.View, now time.Time) {
+	for _, r := range plans.Records(v) {
 		switch {
 		case r.Err != nil: // nothing is known of it
 		case r.Status == plans.Done && r.Kind == consolidation.Consolidate:
@@ -143,11 +139,6 @@ func (s *Start) consolidated(at, now time.Time) {
 		s.From.Consolidated = at
 	}
 }
-
-// at is a view as the source of itself.
-type at struct{ answer.View }
-
-func (a at) Read(_ context.Context, do func(answer.View) error) error { return do(a.View) }
 
 // exact is how many units may be looked at to know whether a dream can be drawn;
 // of more it can.

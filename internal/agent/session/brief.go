@@ -216,7 +216,7 @@ func (w *Brief) Showed(ctx context.Context, told briefing.Told) {
 		if w.State == nil || id == "" || len(all) == 0 {
 			return
 		}
-		if _, err := w.State.Sessions.Show(ctx, id, string(w.b.Harness), all); err != nil {
+		if _, err := w.State.Sessions.Show(ctx, id, string(w.b.Harness), all, false); err != nil {
 			w.s.note("what was shown is not kept: %v", err)
 		}
 	})

@@ -99,7 +99,7 @@ func (t *Telling) intended(ctx context.Context) (text string, slugs []string, er
 		s := memorystate.Shown{Slug: i.Slug, Hash: i.Key}
 		ask, line[s] = append(ask, s), lines[n]
 	}
-	fresh, err := t.State.Sessions.Show(ctx, t.Session, t.Harness, ask)
+	fresh, err := t.State.Sessions.Show(ctx, t.Session, t.Harness, ask, false)
 	if err != nil || len(fresh) == 0 {
 		return "", nil, err
 	}
@@ -129,7 +129,7 @@ func (t *Telling) recalled(ctx context.Context) (string, error) {
 		}
 		t.Noting()
 		// What waits for another process ends in time, and notes nothing.
-		fresh, err := t.State.Sessions.Recall(ctx, t.Session, t.Harness, units)
+		fresh, err := t.State.Sessions.Show(ctx, t.Session, t.Harness, units, true)
 		if err != nil {
 			return "", err
 		}

@@ -1,6 +1,7 @@
 package anthropicfiles
 
 import (
+	"engramd/internal/memory/write"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -98,12 +99,16 @@ func numbered(lines []string, first int) string {
 // Replace returns a body in which old, which must stand there once, is new, and
 // the answer, which shows the lines around it.
 func Replace(p Path, body, old, new string) (changed, answer string, err error) {
-	count := strings.Count(body, old)
+	begins, count := write.Occurrences(body, old, maxLines)
 	if count == 0 {
 		return "", "", Errorf(KindMatch, "No replacement was performed, old_str `%s` did not appear verbatim in %s.", old, p)
 	}
-	if count > 1 {
-		return "", "", Errorf(KindMatch, "No replacement was performed. Multiple occurrences of old_str `%s` in lines: %s. Please ensure it is unique", old, occurrences(body, old))
+	if strings.Count(body, old) > 1 {
+		at := strings.Trim(strings.ReplaceAll(fmt.Sprint(begins), " ", ", "), "[]")
+		if count > len(begins) {
+			at += ", …"
+		}
+		return "", "", Errorf(KindMatch, "No replacement was performed. Multiple occurrences of old_str `%s` in lines: %s. Please ensure it is unique", old, at)
 	}
 	at := strings.Index(body, old)
 	changed = body[:at] + new + body[at+len(old):]
@@ -111,32 +116,6 @@ func Replace(p Path, body, old, new string) (changed, answer string, err error) 
 	line := strings.Count(body[:at], "\n")
 	from, to := max(0, line-2), min(len(lines), line+3)
 	return changed, "The memory file has been edited. Here is the snippet showing the change (with line numbers):\n" + numbered(lines[from:to], from+1), nil
-}
-
-// occurrences names the lines on which old begins, also where it overlaps itself.
-func occurrences(body, old string) string {
-	var lines []string
-	line, from := 1, 0
-	for {
-		i := strings.Index(body[from:], old)
-		if i < 0 {
-			break
-		}
-		line += strings.Count(body[from:from+i], "\n")
-		if len(lines) == maxLines {
-			lines = append(lines, "…")
-			break
-		}
-		lines = append(lines, fmt.Sprint(line))
-		if from += i; from == len(body) {
-			break
-		}
-		if body[from] == '\n' {
-			line++
-		}
-		from++
-	}
-	return strings.Join(lines, ", ")
 }
 
 // Insert returns a body with a text after a line, 0 for the top. Lines are those

@@ -39,12 +39,12 @@ var ErrJournal = errors.New("not the journal of a revert")
 // order. It is written as a whole before the first event is sent, so it needs
 // no notes on what was done: the relays know.
 type Journal struct {
-	Agent       string
-	Tenant      string
-	Bundle      string // id
-	PreSnapshot string // id of the bundle made before; "" for none
-	CreatedAt   time.Time
-	Steps       []Step
+	Agent       string    `json:"agent"`
+	Tenant      string    `json:"tenant"`
+	Bundle      string    `json:"bundle"`       // id
+	PreSnapshot string    `json:"pre_snapshot"` // id of the bundle made before; "" for none
+	CreatedAt   time.Time `json:"created_at"`
+	Steps       []Step    `json:"-"`
 }
 
 // Step is one version to write.
@@ -56,14 +56,11 @@ type Step struct {
 	Core  bool // the last step
 }
 
+// journalHead is the first line of a journal.
 type journalHead struct {
-	Format      string    `json:"format"`
-	Agent       string    `json:"agent"`
-	Tenant      string    `json:"tenant"`
-	Bundle      string    `json:"bundle"`
-	PreSnapshot string    `json:"pre_snapshot"`
-	CreatedAt   time.Time `json:"created_at"`
-	Steps       int       `json:"steps"`
+	Format string `json:"format"`
+	Journal
+	Steps int `json:"steps"`
 }
 
 type journalStep struct {
@@ -87,7 +84,9 @@ func (j *Journal) Save(dir string) (err error) {
 	}()
 	w := bufio.NewWriter(f)
 	enc := json.NewEncoder(w)
-	err = enc.Encode(journalHead{journalFormat, j.Agent, j.Tenant, j.Bundle, j.PreSnapshot, j.CreatedAt.UTC(), len(j.Steps)})
+	head := journalHead{journalFormat, *j, len(j.Steps)}
+	head.CreatedAt = j.CreatedAt.UTC()
+	err = enc.Encode(head)
 	for _, s := range j.Steps {
 		if err == nil {
 			err = enc.Encode(journalStep{s.Base, s.Core, wire.AppendEvent(nil, s.Event)})
@@ -126,7 +125,7 @@ func parseJournal(lines *bufio.Scanner) (*Journal, error) {
 	if !lines.Scan() || strict(lines.Bytes(), &head) != nil || head.Format != journalFormat {
 		return nil, fmt.Errorf("%w: its first line", ErrJournal)
 	}
-	j := &Journal{Agent: head.Agent, Tenant: head.Tenant, Bundle: head.Bundle, PreSnapshot: head.PreSnapshot, CreatedAt: head.CreatedAt}
+	j := &head.Journal
 	for lines.Scan() {
 		var s journalStep
 		if err := strict(lines.Bytes(), &s); err != nil {

@@ -279,7 +279,7 @@ func TestRecallCountsWhatIsFresh(t *testing.T) {
 	s := newRig(t).open(testPair)
 	a, b := Shown{"mem/a", "1"}, Shown{"mem/b", "1"}
 	for _, step := range []struct{ tell, fresh []Shown }{{[]Shown{a}, []Shown{a}}, {[]Shown{a, b}, []Shown{b}}, {[]Shown{a, b}, nil}} {
-		fresh, err := s.Sessions.Recall(t.Context(), "s", "claude", step.tell)
+		fresh, err := s.Sessions.Show(t.Context(), "s", "claude", step.tell, true)
 		if !reflect.DeepEqual(fresh, step.fresh) || err != nil {
 			t.Errorf("fresh are %v, %v", fresh, err)
 		}

@@ -121,17 +121,8 @@ func sessionIn(tx *sealedfile.Tx, which string, args ...any) (one Session, found
 
 // Show notes what is about to be shown in a session, which is seen by that, and
 // returns what of it has not been shown there before: of several processes that
-// show the same at once, one is told so.
-func (s Sessions) Show(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
-	return s.show(ctx, id, harness, texts, false)
-}
-
-// Recall is Show, and counts what is fresh as Recalled.
-func (s Sessions) Recall(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
-	return s.show(ctx, id, harness, texts, true)
-}
-
-func (s Sessions) show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
+// show the same at once, one is told so. counted counts what is fresh as Recalled.
+func (s Sessions) Show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
 	if err := fits(id, harness); err != nil {
 		return nil, err
 	}

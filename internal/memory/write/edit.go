@@ -142,27 +142,32 @@ func Body(slug nipae.Slug, text string) string {
 	return frontmatter.Parse(text).Body()
 }
 
+// Occurrences returns on which lines of a body a text begins, at most so many, and how
+// often it does. One may overlap another: then it is not clear which is meant either.
+func Occurrences(body, old string, most int) (lines []int, count int) {
+	for line, from := 1, 0; from <= len(body); from++ {
+		i := strings.Index(body[from:], old)
+		if i < 0 {
+			break
+		}
+		line += strings.Count(body[from:from+i], "\n")
+		if count++; len(lines) < most {
+			lines = append(lines, line)
+		}
+		if from += i; from < len(body) && body[from] == '\n' {
+			line++
+		}
+	}
+	return lines, count
+}
+
 // matchOnce reports where old stands in a body, unless that is exactly once.
 func matchOnce(body, old string) error {
 	if old == "" {
 		return fmt.Errorf("%w: the old text is empty", ErrField)
 	}
 	m := &MatchError{}
-	line, from := 1, 0
-	for {
-		i := strings.Index(body[from:], old)
-		if i < 0 {
-			break
-		}
-		line += strings.Count(body[from:from+i], "\n")
-		if m.Count++; len(m.Lines) < maxLines {
-			m.Lines = append(m.Lines, line)
-		}
-		// The next one may overlap: then it is not clear which is meant either.
-		line += strings.Count(body[from+i:from+i+1], "\n")
-		from += i + 1
-	}
-	if m.Count == 1 {
+	if m.Lines, m.Count = Occurrences(body, old, maxLines); m.Count == 1 {
 		return nil
 	}
 	m.Told = m.Count == 0 && quote.Broken(old)

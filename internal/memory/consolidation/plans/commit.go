@@ -29,16 +29,11 @@ func (p *Plans) Propose(ctx context.Context, id string, ops []consolidation.Op) 
 }
 
 // take is Commit or Propose.
-func (p *Plans) take(ctx context.Context, id string, ops []consolidation.Op, status Status) (out Result, err error) {
-	err = p.locked(ctx, p.wait(), func() error {
-		out, err = take(ctx, p, id, ops, status)
-		return err
-	})
-	return out, err
+func (p *Plans) take(ctx context.Context, id string, ops []consolidation.Op, status Status) (Result, error) {
+	return locked(ctx, p, p.wait(), func(w *writer) (Result, error) { return take(ctx, p, w, id, ops, status) })
 }
 
-func take(ctx context.Context, p *Plans, id string, ops []consolidation.Op, status Status) (Result, error) {
-	w := &writer{memory: p.Memory}
+func take(ctx context.Context, p *Plans, w *writer, id string, ops []consolidation.Op, status Status) (Result, error) {
 	if err := p.resumeHere(ctx, func(o noted) bool { return o.Plan == id }); err != nil {
 		return Result{}, err
 	}

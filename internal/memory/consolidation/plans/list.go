@@ -21,20 +21,23 @@ const (
 // List returns the records as the source has them, the newest first. One that cannot
 // be read is there with an Err.
 func (p *Plans) List(ctx context.Context) (all []Record, err error) {
-	err = p.Source.Read(ctx, func(v recallanswer.View) error {
-		each(v, func(id, text string) bool {
-			h, err := readHead(id, text)
-			r := (&record{id: id, head: h}).named()
-			if err != nil {
-				r = Record{ID: id, Err: err}
-			}
-			all = append(all, r)
-			return len(all) < maxListed
-		})
-		return nil
+	err = p.Source.Read(ctx, func(v recallanswer.View) error { all = Records(v); return nil })
+	return all, err
+}
+
+// Records returns those of a view, as List does.
+func Records(v recallanswer.View) (all []Record) {
+	each(v, func(id, text string) bool {
+		h, err := readHead(id, text)
+		r := (&record{id: id, head: h}).named()
+		if err != nil {
+			r = Record{ID: id, Err: err}
+		}
+		all = append(all, r)
+		return len(all) < maxListed
 	})
 	slices.SortStableFunc(all, func(a, b Record) int { return b.Began.Compare(a.Began) })
-	return all, err
+	return all
 }
 
 // each calls do with the head of each record until that returns false.

@@ -102,26 +102,26 @@ const (
 
 // locked does something while no other process of this machine carries out a plan.
 // It waits that long for another one; the error is ErrBusy then.
-func (p *Plans) locked(ctx context.Context, wait time.Duration, do func() error) error {
+func locked[T any](ctx context.Context, p *Plans, wait time.Duration, do func(*writer) (T, error)) (none T, err error) {
 	if err := os.MkdirAll(filepath.Dir(p.Lock), 0o700); err != nil {
-		return fmt.Errorf("lock plans: %w", err)
+		return none, fmt.Errorf("lock plans: %w", err)
 	}
 	f, err := files.OpenNoFollow(p.Lock, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return fmt.Errorf("lock plans: %w", err)
+		return none, fmt.Errorf("lock plans: %w", err)
 	}
 	defer f.Close() // which ends the lock
 	waiting, done := context.WithTimeout(ctx, wait)
 	defer done()
 	switch err := files.Lock(waiting, f, lockPoll); {
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return none, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return ErrBusy
+		return none, ErrBusy
 	case err != nil:
-		return fmt.Errorf("lock plans: %w", err)
+		return none, fmt.Errorf("lock plans: %w", err)
 	}
-	return do()
+	return do(&writer{memory: p.Memory})
 }
 
 func (p *Plans) wait() time.Duration { return cmp.Or(p.Wait, defaultWait) }

@@ -15,10 +15,10 @@ import (
 // the undoing of plans too. While another one is at it, it does nothing. Of each
 // record something is returned even if another one cannot be finished now.
 func (p *Plans) ResumeOpen(ctx context.Context) (all []Result, err error) {
-	err = p.locked(ctx, 0, func() error {
+	all, err = locked(ctx, p, 0, func(*writer) (all []Result, err error) {
 		open, err := openOf(ctx, p.Open)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var errs []error
 		for _, o := range open {
@@ -29,7 +29,7 @@ func (p *Plans) ResumeOpen(ctx context.Context) (all []Result, err error) {
 			errs = append(errs, err)
 		}
 		p.sweep(ctx)
-		return errors.Join(errs...)
+		return all, errors.Join(errs...)
 	})
 	if errors.Is(err, ErrBusy) {
 		return nil, nil
@@ -39,16 +39,14 @@ func (p *Plans) ResumeOpen(ctx context.Context) (all []Result, err error) {
 
 // Resume finishes a record that was begun here or elsewhere. One that is finished
 // stays as it is.
-func (p *Plans) Resume(ctx context.Context, id string) (out Result, err error) {
-	err = p.locked(ctx, p.wait(), func() error {
-		w := &writer{memory: p.Memory}
+func (p *Plans) Resume(ctx context.Context, id string) (Result, error) {
+	return locked(ctx, p, p.wait(), func(w *writer) (Result, error) {
 		r, err := w.loadHead(ctx, id)
-		if err == nil {
-			out, err = (&job{p, w, r}).resume(ctx)
+		if err != nil {
+			return Result{}, err
 		}
-		return err
+		return (&job{p, w, r}).resume(ctx)
 	})
-	return out, err
 }
 
 // resumeHere finishes some of what was begun here.

@@ -32,45 +32,42 @@ func (p *Plans) Review(ctx context.Context, id string) (Proposal, error) {
 // Accept carries out a proposal: the operations of those indexes, all if there is no
 // list. They are judged anew by what is there now, and errors are those of Commit;
 // the proposal stays then. ErrStatus says that it is none, or not any more.
-func (p *Plans) Accept(ctx context.Context, id string, which []int) (out Result, err error) {
-	err = p.locked(ctx, p.wait(), func() error {
+func (p *Plans) Accept(ctx context.Context, id string, which []int) (Result, error) {
+	return locked(ctx, p, p.wait(), func(w *writer) (Result, error) {
 		if err := p.resumeHere(ctx, func(o noted) bool { return o.id == id }); err != nil {
-			return err
+			return Result{}, err
 		}
-		w := &writer{memory: p.Memory}
 		r, err := w.proposal(ctx, id)
 		if err == nil {
 			err = w.loadContent(ctx, r)
 		}
 		if err != nil {
-			return err
+			return Result{}, err
 		}
 		ops, err := chosen(r.content.Operations, which)
 		if err != nil {
-			return err
+			return Result{}, err
 		}
 		changes, old, err := p.check(ctx, w, r.content.Plan, ops)
 		if err != nil {
-			return err
+			return Result{}, err
 		}
-		out, err = (&job{p, w, r}).accept(ctx, content{Plan: r.content.Plan, Operations: ops, Changes: changes}, old)
-		return err
+		return (&job{p, w, r}).accept(ctx, content{Plan: r.content.Plan, Operations: ops, Changes: changes}, old)
 	})
-	return out, err
 }
 
 // Reject closes a proposal without carrying anything out.
 func (p *Plans) Reject(ctx context.Context, id string) error {
-	return p.locked(ctx, p.wait(), func() error {
-		w := &writer{memory: p.Memory}
+	_, err := locked(ctx, p, p.wait(), func(w *writer) (*record, error) {
 		r, err := w.proposal(ctx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		next, now := r.head, p.now()
 		next.Status, next.Closed = Rejected, &now
-		return (&job{p, w, r}).turn(ctx, next)
+		return r, (&job{p, w, r}).turn(ctx, next)
 	})
+	return err
 }
 
 // proposal reads the head of a record that is a proposal.

@@ -19,32 +19,29 @@ import (
 //
 // ErrStatus says that there is nothing to take back, an *OpenError that it is not
 // finished.
-func (p *Plans) Undo(ctx context.Context, id string, force bool) (out Undone, err error) {
-	err = p.locked(ctx, p.wait(), func() error {
-		w := &writer{memory: p.Memory}
+func (p *Plans) Undo(ctx context.Context, id string, force bool) (Undone, error) {
+	return locked(ctx, p, p.wait(), func(w *writer) (Undone, error) {
 		r, err := w.loadHead(ctx, id)
 		if err != nil {
-			return err
+			return Undone{}, err
 		}
 		if r.Status != Done && r.Status != Open && r.Status != Undoing {
-			return fmt.Errorf("%w: %s is %s, and there is nothing to take back", ErrStatus, id, r.Status)
+			return Undone{}, fmt.Errorf("%w: %s is %s, and there is nothing to take back", ErrStatus, id, r.Status)
 		}
 		if err := w.loadContent(ctx, r); err != nil {
-			return err
+			return Undone{}, err
 		}
 		k := &job{p, w, r}
 		if r.Status != Undoing {
 			if err := k.backable(ctx, force); err != nil {
-				return err
+				return Undone{}, err
 			}
 			if err := k.undoing(ctx); err != nil {
-				return err
+				return Undone{}, err
 			}
 		}
-		out, err = k.back(ctx)
-		return err
+		return k.back(ctx)
 	})
-	return out, err
 }
 
 // undoing has a record say that it is being taken back.
