@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -109,7 +108,8 @@ func (s *Session) Serve(ctx context.Context, l *Copy, o ServeOptions) *Live {
 	if o.Box != nil && o.Accept {
 		v.beside.running.Go(v.acceptOwners)
 	}
-	if v.state = s.StateIfKept(ctx, s.Warn); v.state == nil {
+	v.state = s.StateIfKept(ctx, s.Warn)
+	if s.live = v; v.state == nil {
 		if o.Plans {
 			v.log.Warn("no plans can be made: nothing is kept on this machine")
 		}
@@ -265,20 +265,10 @@ func (v *Live) Similar(slug, text string) (all []answer.Similar) {
 func (v *Live) Copied(text string) (string, bool) { return v.s.Copies.copiedIn(v.Source(), text) }
 
 // Where is where the session works, for intentions.
-func (v *Live) Where(ctx context.Context) intentions.Place {
-	if v.state == nil {
-		return intentions.Place{}
-	}
-	return v.s.Place.in(ctx, v.state)
-}
+func (v *Live) Where(ctx context.Context) intentions.Place { return v.s.Place.At(ctx) }
 
 // Scope says in which project the session asks.
-func (v *Live) Scope(ctx context.Context) answer.Scope {
-	if v.state == nil {
-		return answer.Scope{}
-	}
-	return v.s.Place.asked(ctx, v.state, func(format string, args ...any) { v.log.Warn(fmt.Sprintf(format, args...)) })
-}
+func (v *Live) Scope(ctx context.Context) answer.Scope { return v.s.Place.Scope(ctx, false) }
 
 // Fresh returns the first of some intentions that the session was not shown before,
 // at most that many, and notes that it is now; known says that the session is.

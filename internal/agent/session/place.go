@@ -80,40 +80,25 @@ type Place struct{ s *Session }
 
 // At is where the agent's folder is, for intentions.
 func (p Place) At(ctx context.Context) intentions.Place {
-	state := p.s.StateIfKept(ctx, p.s.o.Note)
-	if state != nil {
-		defer state.Close()
-	}
-	return p.in(ctx, state)
-}
-
-// in is At by a state, nil for none.
-func (p Place) in(ctx context.Context, state *memorystate.State) intentions.Place {
+	state, done := p.s.stateNow(ctx)
+	defer done()
 	at, _ := StandingOf(ctx, state, p.s.o.Folder) // not known: it is not linked
 	return at.Place()
 }
 
-// Scope is whose memory is told to an agent that asks, all of it if every says so.
+// Scope is whose memory is told to an agent that asks, all of it if every says so, or
+// where it is not known which folders are linked.
 func (p Place) Scope(ctx context.Context, every bool) answer.Scope {
-	state := p.s.StateIfKept(ctx, p.s.o.Note)
-	if state != nil {
-		defer state.Close()
-	}
-	s := p.asked(ctx, state, p.s.note)
-	s.All = every
-	return s
-}
-
-// asked is Scope by a state, nil for none. Where it is not known which folders are
-// linked, it is all, and said.
-func (p Place) asked(ctx context.Context, state *memorystate.State, say func(format string, args ...any)) answer.Scope {
+	state, done := p.s.stateNow(ctx)
+	defer done()
 	where, err := StandingOf(ctx, state, p.s.o.Folder)
 	if err != nil { // of no project: it is linked to none
 		where = Standing{}
 	}
 	s, err := scopeOf(ctx, state, where, func(string) bool { return true })
 	if err != nil {
-		say("which project this is is not known, so all are looked through: %v", err)
+		p.s.warn("which project this is is not known, so all are looked through: %v", err)
 	}
+	s.All = every
 	return s
 }

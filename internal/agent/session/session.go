@@ -81,6 +81,7 @@ type Session struct {
 	Models Models
 	Place  Place
 	o      Options
+	live   *Live // nil: it does not serve
 }
 
 // Open returns a Session, which asks no relay yet. The error is that of the pair's

@@ -98,6 +98,18 @@ func (s *Session) StateIfKept(ctx context.Context, warn func(string)) *state.Sta
 	return opened
 }
 
+// stateNow is the state that a session which serves has open, else one that is opened
+// for one use; nil where none is kept. done ends the use.
+func (s *Session) stateNow(ctx context.Context) (now *state.State, done func()) {
+	if s.live != nil {
+		return s.live.state, func() {}
+	}
+	if now = s.StateIfKept(ctx, s.o.Note); now == nil {
+		return nil, func() {}
+	}
+	return now, func() { _ = now.Close() }
+}
+
 // Plans are the plans of the pair on this machine.
 func (s *Session) Plans(ctx context.Context, source answer.Source, state *state.State) (*plans.Plans, error) {
 	writer, err := state.Writer(ctx)

@@ -27,8 +27,9 @@ func strong(hits []answer.Hit) (slugs []string) {
 
 // withState shows do what this machine knows of the pair, if a state is kept.
 func (s *Session) withState(ctx context.Context, do func(*memorystate.State)) {
-	if state := s.StateIfKept(ctx, s.o.Note); state != nil {
-		defer state.Close()
+	state, done := s.stateNow(ctx)
+	defer done()
+	if state != nil {
 		do(state)
 	}
 }

@@ -48,13 +48,18 @@ func stemSet(words string) map[string]bool {
 
 // common is the share of all terms of two sets that both have; 0 of empty ones.
 func common(a, b map[string]bool) float64 {
-	both := 0
+	both := shares(a, b)
+	return float64(both) / float64(max(1, len(a)+len(b)-both))
+}
+
+// shares counts what two sets both have.
+func shares[T comparable](a, b map[T]bool) (n int) {
 	for t := range a {
 		if b[t] {
-			both++
+			n++
 		}
 	}
-	return float64(both) / float64(max(1, len(a)+len(b)-both))
+	return n
 }
 
 func differing(a, b map[string]bool) []string {

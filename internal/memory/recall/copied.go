@@ -134,13 +134,7 @@ func (o *sources) inOrder(part string, docs []int32) int32 {
 			there = runs(frontmatter.Parse(text).Body())
 			o.known[doc] = there
 		}
-		both := 0
-		for r := range own {
-			if there[r] {
-				both++
-			}
-		}
-		if float64(both) >= likeThere*float64(len(own)) {
+		if float64(shares(own, there)) >= likeThere*float64(len(own)) {
 			return doc
 		}
 	}

@@ -80,12 +80,7 @@ func documentSets(text string) []map[string]bool {
 }
 
 func like(a, b map[string]bool) float64 {
-	both := 0
-	for t := range a {
-		if b[t] {
-			both++
-		}
-	}
+	both := shares(a, b)
 	if both > 0 && both == len(a) && both == len(b) {
 		return 1
 	}
