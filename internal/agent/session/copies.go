@@ -76,11 +76,16 @@ func (c *Copies) OnDisk(ctx context.Context) (*localcopy.Copy, error) {
 	return localcopy.Open(ctx, c.pair(), o)
 }
 
-// look shows do the local copy that is open, or that is on disk; what names what is
-// not known without one.
-func (c *Copies) look(ctx context.Context, what string, do func(answer.Source)) {
+// look shows do the local copy that is open, or that is on disk, for compareTime; what
+// names what is not known without one. No write depends on it.
+func (c *Copies) look(ctx context.Context, what string, do func(context.Context, answer.View)) {
+	read := func(source answer.Source) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.s.allow(compareTime))
+		defer cancel()
+		_ = source.Read(ctx, func(v answer.View) error { do(ctx, v); return nil })
+	}
 	if l := c.open.Load(); l != nil {
-		do(l.Source())
+		read(l.Source())
 		return
 	}
 	kept, err := c.OnDisk(ctx)
@@ -91,7 +96,7 @@ func (c *Copies) look(ctx context.Context, what string, do func(answer.Source)) 
 		return
 	}
 	defer func() { _ = kept.Close() }() // nothing was written
-	do(unconfirmed(kept))
+	read(unconfirmed(kept))
 }
 
 // unconfirmed reads a copy of which it is not asked how current it is.

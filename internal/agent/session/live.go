@@ -257,12 +257,14 @@ func (v *Live) Uses(ctx context.Context) (map[string]answer.Use, error) {
 // Similar returns memories that say nearly what a text at a slug says, the nearest
 // first.
 func (v *Live) Similar(slug, text string) (all []answer.Similar) {
-	v.s.Copies.shortly(context.Background(), v.Source(), func(_ context.Context, view answer.View) { all = answer.SimilarTo(view, slug, text) })
+	v.s.Copies.look(context.Background(), "what is similar", func(_ context.Context, view answer.View) { all = answer.SimilarTo(view, slug, text) })
 	return all
 }
 
 // Copied finds the external memory that a text was taken from.
-func (v *Live) Copied(text string) (string, bool) { return v.s.Copies.copiedIn(v.Source(), text) }
+func (v *Live) Copied(text string) (string, bool) {
+	return v.s.Copies.Copied(context.Background())(text)
+}
 
 // Where is where the session works, for intentions.
 func (v *Live) Where(ctx context.Context) intentions.Place { return v.s.Place.At(ctx) }

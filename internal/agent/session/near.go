@@ -16,40 +16,20 @@ import (
 // compareTime bounds how long a write waits for a look at the local copy.
 const compareTime = time.Second
 
-// shortly reads a source within compareTime. What cannot be read is not known: no
-// write depends on it.
-func (c *Copies) shortly(ctx context.Context, source answer.Source, do func(context.Context, answer.View)) {
-	ctx, cancel := context.WithTimeout(ctx, c.s.allow(compareTime))
-	defer cancel()
-	_ = source.Read(ctx, func(v answer.View) error {
-		do(ctx, v)
-		return nil
-	})
-}
-
 // Copied returns what finds the external memory that a text was taken from, among
 // those of the local copy. Where there is none, or it cannot be read, nothing is
 // known.
 func (c *Copies) Copied(ctx context.Context) write.Copied {
 	return func(text string) (slug string, ok bool) {
-		c.look(ctx, "whether the words are another's", func(source answer.Source) { slug, ok = c.copiedIn(source, text) })
+		c.look(ctx, "whether the words are another's", func(_ context.Context, v answer.View) { slug, ok = answer.CopiedFrom(v, text) })
 		return slug, ok
 	}
-}
-
-func (c *Copies) copiedIn(source answer.Source, text string) (slug string, ok bool) {
-	c.shortly(context.Background(), source, func(_ context.Context, v answer.View) { slug, ok = answer.CopiedFrom(v, text) })
-	return slug, ok
 }
 
 // Holds finds in the local copy what would be found in place of a memory if it were
 // archived.
 func (c *Copies) Holds(ctx context.Context, slug string) (all []string) {
-	c.look(ctx, "what would be found in its place", func(source answer.Source) {
-		ctx, cancel := context.WithTimeout(ctx, c.s.allow(compareTime))
-		defer cancel()
-		all = answer.Holds(ctx, source, slug)
-	})
+	c.look(ctx, "what would be found in its place", func(_ context.Context, v answer.View) { all = v.Index().Truth().Holds(slug) })
 	return all
 }
 
@@ -57,14 +37,7 @@ func (c *Copies) Holds(ctx context.Context, slug string) (all []string) {
 // to be written at a slug, and those of which one contradicts the other. Where
 // there is no copy, none are known.
 func (c *Copies) Near(ctx context.Context, slug, text string) (all []proposals.Near) {
-	ctx, cancel := context.WithTimeout(ctx, c.s.allow(compareTime))
-	defer cancel()
-	c.look(ctx, "what is near", func(source answer.Source) { all = c.nearIn(ctx, source, slug, text) })
-	return all
-}
-
-func (c *Copies) nearIn(ctx context.Context, source answer.Source, slug, text string) (all []proposals.Near) {
-	c.shortly(ctx, source, func(ctx context.Context, v answer.View) { all = near(ctx, v, slug, text) })
+	c.look(ctx, "what is near", func(ctx context.Context, v answer.View) { all = near(ctx, v, slug, text) })
 	return all
 }
 
