@@ -91,19 +91,14 @@ func (h *HTTP) HistoryPage(ctx context.Context, t Target, p *Pager) error {
 	if cut || len(page.ids) >= most {
 		eose.hints = []string{"more"}
 	}
-	if byArrival(f) {
+	if (f.Kinds[0] == niptemp.KindEntry || f.Kinds[0] == niptemp.KindState) && len(f.Tags["d"]) > 0 {
+		// Versions of an address of contract memory come in the order of arrival, the
+		// last first: the next page begins behind the last of this one.
 		p.done, p.before = len(page.ids) == 0 || eose.hinted("finish"), page.last
 		return nil
 	}
 	p.turn(page, eose, f)
 	return nil
-}
-
-// byArrival reports whether versions come in the order of arrival, the last
-// first: those of an address of contract memory. Then the next page begins
-// behind the last of this one.
-func byArrival(f nostr.Filter) bool {
-	return (f.Kinds[0] == niptemp.KindEntry || f.Kinds[0] == niptemp.KindState) && len(f.Tags["d"]) > 0
 }
 
 // Versions asks a relay for superseded versions (GET /history) and calls take

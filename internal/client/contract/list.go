@@ -28,10 +28,8 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, clien
 		return nil, s, err
 	}
 	me := cs.PubKey()
+	g := &gathering{c: cs.c, events: map[string]*nostr.Event{}}
 	var asking sync.WaitGroup
-	var mu sync.Mutex
-	var relays []client.RelayStatus
-	events := map[string]*nostr.Event{}
 	for _, f := range []nostr.Filter{
 		{Kinds: []int{kindState}, Authors: []string{me}},
 		{Kinds: []int{kindState}, Tags: nostr.TagMap{"p": {me}}},
@@ -41,31 +39,24 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, clien
 		}
 		asking.Go(func() {
 			a, _ := cs.c.AskThose(ctx, cs.c.Targets(), f)
-			mu.Lock()
-			defer mu.Unlock()
-			relays = append(relays, a.Relays...)
-			for _, ev := range a.Events {
-				events[ev.ID] = ev
-			}
+			g.add(a.Relays, a.Events)
 		})
 	}
 	var listed []Contract
 	asking.Go(func() {
 		found, statuses := fromAPIs(ctx, cs)
-		mu.Lock()
-		defer mu.Unlock()
-		listed, relays = found, append(relays, statuses...)
+		listed = found
+		g.add(statuses, nil)
 	})
 	asking.Wait()
-	relays = append(perRelay(relays), cs.c.Doubts()...)
-	s := client.Status{Relays: relays, Partial: client.Partial(relays), Doubtful: client.Rejected(relays)}
-	if client.Answered(relays) == 0 {
-		return nil, s, client.NoRelay(relays)
+	s := g.status()
+	if client.Answered(s.Relays) == 0 {
+		return nil, s, client.NoRelay(s.Relays)
 	}
 	// One relay may know a state of what is only entries to another.
 	talks := keep(listed, func(c Contract) bool { return c.Stateless })
 	listed = keep(listed, func(c Contract) bool { return !c.Stateless })
-	all := merged(listed, slices.Concat(fromStates(events), talks))
+	all := merged(listed, slices.Concat(fromStates(g.events), talks))
 	if status != "" {
 		all = keep(all, func(c Contract) bool { return c.Status == status })
 	}
@@ -117,7 +108,7 @@ func fromStates(events map[string]*nostr.Event) []Contract {
 		if k != self {
 			group = slices.Concat(group, groups[self], groups[other])
 		}
-		state, moves := replay(group, nil)
+		state, moves := Replay(group, nil)
 		if state == nil {
 			continue
 		}

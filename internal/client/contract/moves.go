@@ -11,7 +11,6 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
-	"engramd/nips/niptemp"
 )
 
 // wireMove is a move as the API has it. The event says the rest. A move without
@@ -86,11 +85,6 @@ func (g *gathering) arrived(moves []Move, home int) {
 	}
 }
 
-// Replay follows the state events of one pair of keys, verified ones, and those
-// of the opens that either addressed to itself. The state is nil if there is
-// none.
-func Replay(events []*nostr.Event) (*niptemp.State, []Move) { return replay(events, nil) }
-
 // choose finds the contract that is meant: what an API has, if it is with the
 // key that is named (any for "") and its poster is the one that is asked for;
 // else one known from events. nil if there is none.
@@ -113,7 +107,7 @@ func (g *gathering) choose(with string) (*Contract, error) {
 		}
 		if kind == kindState {
 			events := g.ofPair(kind, *pair)
-			if state, _ := replay(events, nil); state != nil && g.by(state.Poster) {
+			if state, _ := Replay(events, nil); state != nil && g.by(state.Poster) {
 				offered, agreed := termsOf(events, state.Poster, state.Worker)
 				return &Contract{Offered: offered, Agreed: agreed, Arbitrator: Party{PubKey: agreed.Arbitrator}, ID: g.id, Status: string(state.Status), Poster: Party{PubKey: state.Poster}, Worker: Party{PubKey: state.Worker}, UpdatedAt: state.CreatedAt}, nil
 			}

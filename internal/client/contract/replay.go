@@ -10,12 +10,12 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// replay finds where the state events of one pair of keys, and the opens that
+// Replay finds where the state events of one pair of keys, and the opens that
 // either of the two addressed to their own key, lead, whatever order relays
 // took them in, and what was decided of it. The moves are listed in the order
 // of arrival as far as it is known, else from the oldest on. The state is nil
 // if there is none.
-func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *niptemp.State, moves []Move) {
+func Replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *niptemp.State, moves []Move) {
 	events = Arrange(events, func(ev **nostr.Event) Place {
 		return Place{N: order[(*ev).ID].N, CreatedAt: int64((*ev).CreatedAt), ID: (*ev).ID}
 	})
@@ -34,7 +34,8 @@ func replay(events []*nostr.Event, order map[string]niptemp.OrderItem) (state *n
 			continue
 		}
 		moves = append(moves, moveOf(ev, order))
-		if p.Status == niptemp.Expired && dated.names(p.Author, p.To) {
+		x, y := p.Author, p.To
+		if p.Status == niptemp.Expired && (dated[pairOf(x, y)] || dated[pairOf(x, x)] || dated[pairOf(y, y)]) {
 			why[p.ID] = "invalid: only the expirer that the contract names says that it has expired"
 			continue
 		}

@@ -97,24 +97,17 @@ func termsOf(moves []*nostr.Event, poster, worker string) (offered, agreed nipte
 	return toWorker.Or(toAll), agreed
 }
 
-// dated holds the pairs of keys between which an open names a deadline.
-type dated map[[2]string]bool
-
-func datedAmong(events []*nostr.Event) dated {
-	out := dated{}
+// datedAmong returns the pairs of keys between which an open names a deadline, to
+// each other or to whoever accepts. Then no party says that it is over; contracts
+// from before deadlines were signed have none.
+func datedAmong(events []*nostr.Event) map[[2]string]bool {
+	out := map[[2]string]bool{}
 	for _, ev := range events {
 		if s, err := niptemp.ReadState(ev); err == nil && s.Status == niptemp.Open && s.Terms.Deadline != 0 {
 			out[pairOf(ev.PubKey, s.To)] = true
 		}
 	}
 	return out
-}
-
-// names reports whether a contract between two keys has a deadline by an open of
-// theirs, to each other or to whoever accepts. Then no party says that it is
-// over; contracts from before deadlines were signed have none.
-func (d dated) names(x, y string) bool {
-	return d[pairOf(x, y)] || d[pairOf(x, x)] || d[pairOf(y, y)]
 }
 
 // decisionPair returns the two keys that a state event decides about who signed

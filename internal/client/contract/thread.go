@@ -236,7 +236,7 @@ func (g *gathering) fill(t *Thread) {
 		t.Contract.Offered, t.Contract.Agreed = offered.Or(t.Contract.Offered), agreed.Or(t.Contract.Agreed)
 	}
 	order := t.Order.places()
-	state, moves := replay(states, order)
+	state, moves := Replay(states, order)
 	t.Moves = moves
 	home := g.home(t.Contract)
 	g.arrived(moves, home)

@@ -153,7 +153,7 @@ func (c *checking) follow() {
 		return
 	}
 	k := Check{Name: "states follow"}
-	state, moves := contract.Replay(slices.Clone(c.states))
+	state, moves := contract.Replay(slices.Clone(c.states), nil)
 	for _, m := range moves {
 		if !m.Follows {
 			k.fail("state %s, to %s: %s", m.Event.ID, m.To, m.Why)

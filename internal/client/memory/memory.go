@@ -34,23 +34,25 @@ type pair struct {
 // public key is given in 64 lower-case hex digits. The error is ErrIdentity if
 // the client has none, or nipae.ErrKey.
 func AsAgent(c *client.Client, owner string) (*Memory, error) {
-	key, err := conversation(c, owner)
-	if err != nil {
-		return nil, fmt.Errorf("owner: %w", err)
-	}
-	me := c.Identity().PubKey()
-	return &Memory{Reader: Reader{c: c, pair: pair{me: me, agent: me, owner: owner, key: key, reversed: isReversed(me, owner, c.Options().Agent)}}}, nil
+	return of(c, "owner", owner, pair{agent: c.Identity().PubKey(), owner: owner}, c.Options().Agent)
 }
 
 // AsOwner returns the memory that an agent, given by its public key, keeps for
 // the client's identity. Writes fail with ErrReadOnly, unless the two are one.
 func AsOwner(c *client.Client, agent string) (*Memory, error) {
-	key, err := conversation(c, agent)
+	return of(c, "agent", agent, pair{agent: agent, owner: c.Identity().PubKey()}, c.Options().Owner)
+}
+
+// of returns the memory of the client's identity and another key, which is named
+// in errors as what it is; known is the key that has its place in a reversed pair.
+func of(c *client.Client, what, other string, p pair, known string) (*Memory, error) {
+	key, err := conversation(c, other)
 	if err != nil {
-		return nil, fmt.Errorf("agent: %w", err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	me := c.Identity().PubKey()
-	return &Memory{Reader: Reader{c: c, pair: pair{me: me, agent: agent, owner: me, key: key, reversed: isReversed(me, agent, c.Options().Owner)}}}, nil
+	p.me, p.key = c.Identity().PubKey(), key
+	p.reversed = isReversed(p.me, other, known)
+	return &Memory{Reader: Reader{c: c, pair: p}}, nil
 }
 
 func conversation(c *client.Client, other string) (func() nipae.ConversationKey, error) {

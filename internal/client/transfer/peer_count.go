@@ -27,7 +27,13 @@ func (p *Peer) Live(ctx context.Context, f nostr.Filter, take func(*nostr.Event)
 }
 
 func (p *Peer) live(ctx context.Context, f nostr.Filter, take func(*nostr.Event) error, stored func(), prepare func(*client.Conn) error) error {
-	conn, err := p.lively(ctx)
+	// A connection that is kept may have died unseen: the next ping looks at it, and
+	// it is not used twice.
+	var conn *client.Conn
+	err := p.step(ctx, func(ctx context.Context) (err error) {
+		conn, err = p.c.Connect(ctx, p.t)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -40,17 +46,6 @@ func (p *Peer) live(ctx context.Context, f nostr.Filter, take func(*nostr.Event)
 	return conn.WithAuth(ctx, p.c.Options().Timeout, false, func() (*client.RefusalError, error) {
 		return follow(ctx, conn, f, p.c.Options().Limits, take, stored)
 	})
-}
-
-// lively is a connection for a question that stays open. One that is kept may
-// have died unseen: it is looked at by the next ping, and not used twice.
-func (p *Peer) lively(ctx context.Context) (*client.Conn, error) {
-	var conn *client.Conn
-	err := p.step(ctx, func(ctx context.Context) (err error) {
-		conn, err = p.c.Connect(ctx, p.t)
-		return err
-	})
-	return conn, err
 }
 
 // follow is one REQ that stays open, until the relay refuses it or something

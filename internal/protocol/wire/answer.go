@@ -53,20 +53,12 @@ func AppendEOSE(dst []byte, subID string, hints ...string) []byte {
 
 // AppendClosed appends ["CLOSED", subID, message].
 func AppendClosed(dst []byte, subID, message string) []byte {
-	dst = append(dst, `["CLOSED",`...)
-	dst = appendText(dst, subID)
-	dst = append(dst, ',')
-	dst = appendText(dst, message)
-	return append(dst, ']')
+	return appendTexts(dst, `["CLOSED",`, subID, message)
 }
 
 // AppendNegErr appends ["NEG-ERR", subID, message].
 func AppendNegErr(dst []byte, subID, message string) []byte {
-	dst = append(dst, `["NEG-ERR",`...)
-	dst = appendText(dst, subID)
-	dst = append(dst, ',')
-	dst = appendText(dst, message)
-	return append(dst, ']')
+	return appendTexts(dst, `["NEG-ERR",`, subID, message)
 }
 
 // AppendNegMsg appends ["NEG-MSG", subID, message], the message as hex.
@@ -79,11 +71,7 @@ func AppendNegMsg(dst []byte, subID string, message []byte) []byte {
 }
 
 // AppendNotice appends ["NOTICE", message].
-func AppendNotice(dst []byte, message string) []byte {
-	dst = append(dst, `["NOTICE",`...)
-	dst = appendText(dst, message)
-	return append(dst, ']')
-}
+func AppendNotice(dst []byte, message string) []byte { return appendTexts(dst, `["NOTICE",`, message) }
 
 // AppendCount appends ["COUNT", subID, {"count": n}].
 func AppendCount(dst []byte, subID string, n int64) []byte {
@@ -96,9 +84,17 @@ func AppendCount(dst []byte, subID string, n int64) []byte {
 
 // AppendAuthChallenge appends ["AUTH", challenge].
 func AppendAuthChallenge(dst []byte, challenge string) []byte {
-	dst = append(dst, `["AUTH",`...)
-	dst = appendText(dst, challenge)
-	return append(dst, ']')
+	return appendTexts(dst, `["AUTH",`, challenge)
+}
+
+// appendTexts appends a message that begins so and holds nothing but texts.
+func appendTexts(dst []byte, begin string, texts ...string) []byte {
+	dst = append(dst, begin...)
+	for _, text := range texts {
+		dst = append(appendText(dst, text), ',')
+	}
+	dst[len(dst)-1] = ']'
+	return dst
 }
 
 func appendText(dst []byte, s string) []byte {
