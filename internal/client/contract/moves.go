@@ -37,15 +37,6 @@ func apiMoves(ctx context.Context, c *client.Client, t client.Target, id, poster
 	}
 }
 
-// signed returns the event of a move, verified; nil if there is none that is
-// right.
-func (w wireMove) signed(col *client.Collector, id string) *nostr.Event {
-	if ev := signed(col, w.Event, kindState, id); ev != nil && ev.ID == w.EventID {
-		return ev
-	}
-	return nil
-}
-
 // signed returns the event of a contract that an API shows, verified; nil if it
 // shows none of that kind that is right.
 func signed(col *client.Collector, raw json.RawMessage, kind int, id string) *nostr.Event {

@@ -173,7 +173,7 @@ func (g *gathering) everywhere(ctx context.Context) {
 				}
 			}
 			for _, w := range a.moves {
-				if ev := w.signed(g.col, g.id); ev != nil {
+				if ev := signed(g.col, w.Event, kindState, g.id); ev != nil && ev.ID == w.EventID {
 					g.events[ev.ID] = ev
 				}
 			}
