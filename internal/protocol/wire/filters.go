@@ -27,14 +27,20 @@ func (s *scanner) filterArray(lim Limits) ([]nostr.Filter, error) {
 		return nil, reason("the body must be a JSON array of filters")
 	}
 	s.pos++
-	var filters []nostr.Filter
-	for first := true; ; first = false {
+	filters, err := s.filterList(true, lim)
+	if err == nil && len(filters) == 0 {
+		err = reason("the array holds no filter")
+	}
+	return filters, err
+}
+
+// filterList reads filters up to the end of an array, of which the next element is
+// the first or not.
+func (s *scanner) filterList(first bool, lim Limits) (filters []nostr.Filter, err error) {
+	for ; ; first = false {
 		ok, err := s.element(first)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			break
+		if err != nil || !ok {
+			return filters, err
 		}
 		if lim.Filters > 0 && len(filters) == lim.Filters {
 			return nil, reason("too many filters (at most " + strconv.Itoa(lim.Filters) + ")")
@@ -45,8 +51,4 @@ func (s *scanner) filterArray(lim Limits) ([]nostr.Filter, error) {
 		}
 		filters = append(filters, filter)
 	}
-	if len(filters) == 0 {
-		return nil, reason("the array holds no filter")
-	}
-	return filters, nil
 }

@@ -3,7 +3,6 @@ package wire
 import (
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -111,7 +110,10 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 	case LabelNegMsg:
 		return s.message(f)
 	}
-	return s.filters(f, lim)
+	if f.Filters, err = s.filterList(false, lim); err == nil && len(f.Filters) == 0 {
+		err = reason(f.Label + " needs a filter")
+	}
+	return err
 }
 
 // eventFrame reads the rest of an EVENT or AUTH.
@@ -143,31 +145,6 @@ func (s *scanner) subID(f *Frame) error {
 		return reason("a subscription id must have 1 to 64 bytes")
 	}
 	f.SubID = strings.Clone(id) // it outlives the frame
-	return nil
-}
-
-// filters reads the rest of a REQ or COUNT.
-func (s *scanner) filters(f *Frame, lim Limits) error {
-	for {
-		ok, err := s.element(false)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if lim.Filters > 0 && len(f.Filters) == lim.Filters {
-			return reason("too many filters (at most " + strconv.Itoa(lim.Filters) + ")")
-		}
-		filter, err := s.filter(lim)
-		if err != nil {
-			return err
-		}
-		f.Filters = append(f.Filters, filter)
-	}
-	if len(f.Filters) == 0 {
-		return reason(f.Label + " needs a filter")
-	}
 	return nil
 }
 
