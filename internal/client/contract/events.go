@@ -102,7 +102,11 @@ func entryOfEvent(c *client.Client, ev *nostr.Event) (Entry, bool) {
 	if !niptemp.IsSealed(ev) {
 		return entryWith(ev, ev.Content), true
 	}
-	text, err := unsealed(c, ev)
+	var text string
+	key, err := entryKey(c, ev)
+	if err == nil {
+		text, err = nip44.Decrypt(ev.Content, key)
+	}
 	e := entryWith(ev, text)
 	if err != nil {
 		e.Unreadable, e.Content = true, ""
@@ -125,15 +129,6 @@ func entryWith(ev *nostr.Event, text string) Entry {
 	}
 	e.Author = Party{cmp.Or(ev.Tags.Find("agentry:author").Value(), body.AuthorAgentID), ev.PubKey}
 	return e
-}
-
-// unsealed decrypts an entry between us and another.
-func unsealed(c *client.Client, ev *nostr.Event) (string, error) {
-	key, err := entryKey(c, ev)
-	if err != nil {
-		return "", err
-	}
-	return nip44.Decrypt(ev.Content, key)
 }
 
 // entryKey returns the NIP-44 key between us and the other of an entry's two.

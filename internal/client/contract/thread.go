@@ -303,8 +303,15 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, e Entry, entries map[string]
 	}
 	// Two relays may both have what is private, or what is not published yet.
 	key := cmp.Or(e.EventID, e.EntryID)
-	if seen[key] || e.Signature != SignatureNone && g.known(e.EntryID, entries) {
+	if seen[key] {
 		return
+	}
+	if e.Signature != SignatureNone {
+		for _, known := range entries {
+			if known.EntryID == e.EntryID {
+				return // its event was seen: it was published meanwhile
+			}
+		}
 	}
 	seen[key] = true
 	e.Author = named(t.Contract, e.Author)
@@ -314,17 +321,6 @@ func (g *gathering) fromAPI(t *Thread, w wireEntry, e Entry, entries map[string]
 		e.Content, e.Unreadable = "", true
 	}
 	t.Entries = append(t.Entries, e)
-}
-
-// known reports whether an entry that an API has without an event is one whose
-// event was seen: it was published meanwhile.
-func (g *gathering) known(entryID string, entries map[string]Entry) bool {
-	for _, e := range entries {
-		if e.EntryID == entryID {
-			return true
-		}
-	}
-	return false
 }
 
 // home returns the place among the APIs of the one that keeps the contract; of

@@ -239,11 +239,3 @@ func (r *Reader) Graph(ctx context.Context) (nipae.Graph, client.Status, error) 
 	}
 	return nipae.Reach(heads.Heads()), status, nil
 }
-
-func everyHead(l nipae.Listing) []*nostr.Event {
-	var events []*nostr.Event
-	for _, e := range append(l.Heads(), l.Tombstones...) {
-		events = append(events, e.Event)
-	}
-	return events
-}

@@ -46,8 +46,8 @@ func (r *Reader) LogAll(ctx context.Context) ([]Version, client.Status, error) {
 	}
 	heads, status, err := r.judged(r.selectHeads(all.now), all.relays)
 	current := map[string]bool{}
-	for _, ev := range everyHead(heads) {
-		current[ev.ID] = true
+	for _, e := range append(heads.Heads(), heads.Tombstones...) {
+		current[e.Event.ID] = true
 	}
 	events := map[string]*nostr.Event{}
 	for _, ev := range slices.Concat(all.past, all.now) {

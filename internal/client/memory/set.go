@@ -169,8 +169,12 @@ func (m *Memory) decide(ctx context.Context, status *client.Status, o SetOptions
 	if reading.Head != nil {
 		head = reading.Head.Event
 	}
+	reached := map[string]bool{}
+	for _, r := range status.Relays {
+		reached[r.URL] = !r.Failed()
+	}
 	deciding, done := client.Part(ctx, 0.4)
-	d, err := m.c.Decide(deciding, m.c.WriteTargets(), engram.Event, head, reachedAt(status.Relays))
+	d, err := m.c.Decide(deciding, m.c.WriteTargets(), engram.Event, head, reached)
 	done()
 	status.Decider = d.By
 	if err != nil {
@@ -178,15 +182,6 @@ func (m *Memory) decide(ctx context.Context, status *client.Status, o SetOptions
 		return d, m.undecided(ctx, engram.Slug(), err)
 	}
 	return d, nil
-}
-
-// reachedAt returns the relays that answered a question.
-func reachedAt(relays []client.RelayStatus) map[string]bool {
-	reached := map[string]bool{}
-	for _, r := range relays {
-		reached[r.URL] = !r.Failed()
-	}
-	return reached
 }
 
 // undecided adds to a conflict what is there now.
