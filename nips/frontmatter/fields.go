@@ -129,7 +129,9 @@ func (d Doc) read() (Fields, []Fault) {
 	f.Decay, _ = r.share("decay", DefaultDecay)
 	f.Relations = r.relations()
 	if v, ok := d.Value("metadata"); ok {
-		f.Kind, _ = v.member("type")
+		if i := slices.IndexFunc(v.pairs, func(p Pair) bool { return p.Key == "type" }); i >= 0 {
+			f.Kind = v.pairs[i].Value
+		}
 	}
 	if v, ok := d.Value("type"); ok && f.Kind == "" {
 		if s, _ := v.Scalar(); !slices.Contains(Types, Type(s)) {

@@ -67,16 +67,6 @@ func (v Value) Equal(o Value) bool {
 	return v.form == o.form && v.scalar == o.scalar && slices.Equal(v.list, o.list) && slices.Equal(v.pairs, o.pairs)
 }
 
-// member returns what a mapping has for a key, the first if it is repeated.
-func (v Value) member(key string) (string, bool) {
-	for _, p := range v.pairs {
-		if p.Key == key {
-			return p.Value, true
-		}
-	}
-	return "", false
-}
-
 // parseInline reads what stands behind a key on its line. What the subset does
 // not take is the scalar as it stands.
 func parseInline(rest string) Value {

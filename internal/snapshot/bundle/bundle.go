@@ -29,10 +29,7 @@ type Bundle struct {
 
 var _ Source = (*Bundle)(nil)
 
-// State returns which events the bundle stands for, nil after Release.
-func (b *Bundle) State() *State { return b.state }
-
-// Release gives the index of State free where Events can do without: a full
+// Release gives the index of events free where Events can do without: a full
 // bundle has each event once, and under its class. It can be nobody's parent
 // afterwards.
 func (b *Bundle) Release() {
@@ -74,7 +71,7 @@ func (b *Bundle) Events(ctx context.Context, class Class, yield func(eventJSON [
 			if _, err := hex.Decode(id[:], line[wire.IDStart:wire.IDEnd]); err != nil {
 				return ErrChanged
 			}
-			if is, ok := b.state.Class(id); !ok || is != class || given[id] {
+			if it, ok := b.state.items[id]; !ok || Class(it.class) != class || given[id] {
 				return nil
 			}
 			if given != nil {

@@ -44,12 +44,6 @@ func (s *State) child() *State {
 // Len returns the number of events.
 func (s *State) Len() int { return len(s.items) }
 
-// Class returns what the event with the id is in this state.
-func (s *State) Class(id [32]byte) (Class, bool) {
-	it, ok := s.items[id]
-	return Class(it.class), ok
-}
-
 // add takes an event in. A head takes the place of the one at its address,
 // which becomes history. It reports whether the event was not there as this
 // class before, and an error if the bundle itself has given it already.
