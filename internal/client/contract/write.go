@@ -143,30 +143,25 @@ func (cs *Contracts) home(ctx context.Context) (*client.Target, client.Status, e
 	asking, cancel := client.Part(ctx, 0.4)
 	defer cancel()
 	targets := cs.c.WriteTargets()
-	has := make([]bool, len(targets))
 	all := client.Each(asking, targets,
 		func(ctx context.Context, t client.Target) client.RelayStatus {
 			err := probe(ctx, cs.c, t)
-			s := client.RelayStatus{URL: t.URL, Err: err, Complete: err == nil}
-			return s
+			return client.RelayStatus{URL: t.URL, Err: err, Complete: err == nil}
 		},
 		func(t client.Target, err error) client.RelayStatus { return client.RelayStatus{URL: t.URL, Err: err} })
 	status := client.Status{}
-	for i, s := range all {
-		has[i] = s.Err == nil
+	i := slices.IndexFunc(all, func(s client.RelayStatus) bool { return s.Err == nil })
+	for _, s := range all {
 		if isNoAPI(s.Err) {
 			s.Err, s.Complete = nil, true
 		}
 		status.Relays = append(status.Relays, s)
 	}
 	status.Partial = client.Partial(status.Relays)
-	if len(targets) == 0 {
-		return nil, status, client.ErrNoneConfigured
-	}
-	if i := slices.Index(has, true); i >= 0 {
+	switch {
+	case i >= 0:
 		return &targets[i], status, nil
-	}
-	if client.Answered(status.Relays) == 0 {
+	case client.Answered(status.Relays) == 0: // or none is configured
 		return nil, status, client.NoRelay(status.Relays)
 	}
 	return nil, status, nil
