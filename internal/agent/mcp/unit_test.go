@@ -174,6 +174,9 @@ func TestExternalWordsStayExternal(t *testing.T) {
 }
 
 func TestExternalsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	const external = "---\ntrust: external\n---\nword"
 	long := external + strings.Repeat(" ", 10_000)
 	x := newExternals()

@@ -75,6 +75,9 @@ func filled(t *testing.T, a *author) (dir, want string) {
 // TestDamage: whatever happens to the file, what is shown is what was written,
 // or nothing, and then the file is aside and one line says so.
 func TestDamage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	a, b := newAuthor(t, "agent", "owner"), newAuthor(t, "agent", "another owner")
 	dir, want := filled(t, a)
 	path := theFile(t, dir)

@@ -67,6 +67,9 @@ func keptAt(t *testing.T, m *Copy) (seq int64) {
 // TestIndexThatDoesNotFit: of another version or hand, or of a state
 // that the file is not in, it is made anew from the texts.
 func TestIndexThatDoesNotFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	a := newAuthor(t, "agent", "owner")
 	dir, want := filled(t, a)
 	empty := recall.New()

@@ -17,7 +17,11 @@ import (
 // relays have. Two copies share the file, and either may be written, read or
 // opened anew at any step.
 func TestHeadsAreThoseOfTheProtocol(t *testing.T) {
-	for seed := range uint64(6) {
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { history(t, rand.New(rand.NewPCG(seed, 7))) })
 	}
 }

@@ -22,8 +22,11 @@ import (
 // no part of that.
 func TestFirstBuild(t *testing.T) {
 	n := 500
-	if os.Getenv("ENGRAMD_SOAK") != "" {
+	switch {
+	case os.Getenv("ENGRAMD_SOAK") != "":
 		n = 10_000
+	case testing.Short():
+		n = 50
 	}
 	home := bridgetest.Start(t).URL
 	w := &world{t: t, all: map[string]bool{}}
