@@ -45,7 +45,7 @@ type Config struct {
 	Cluster   Cluster
 
 	origins map[string]string // key → where its value came from; absent: default
-	ignored []Ignored
+	set     []Removed
 }
 
 // Log says what is logged, and how.

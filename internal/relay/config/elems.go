@@ -162,18 +162,14 @@ func orNone[T int | int64](e elem[T]) elem[T] {
 func rate() elem[Rate] {
 	return elem[Rate]{one: `rate, such as "500/s, burst 20000"`, format: formatRate,
 		parse: func(s string) (Rate, error) {
-			number, burst, bursts := strings.Cut(s, ",")
-			v, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(number), "/s"), 64)
+			number, burst, bursts := strings.Cut(s, ", burst ")
+			v, err := strconv.ParseFloat(strings.TrimSuffix(number, "/s"), 64)
 			if err != nil || v < 0 || math.IsInf(v, 0) || math.IsNaN(v) {
 				return Rate{}, fmt.Errorf(`%q is not a rate such as "500/s, burst 20000"`, s)
 			}
 			r := Rate{PerSecond: v}
 			if bursts {
-				words := strings.Fields(burst)
-				if len(words) != 2 || words[0] != "burst" {
-					return Rate{}, fmt.Errorf(`%q is not a rate such as "500/s, burst 20000"`, s)
-				}
-				r.Burst, err = whole(1, maxInt).parse(words[1])
+				r.Burst, err = whole(1, maxInt).parse(burst)
 			}
 			return r, err
 		},

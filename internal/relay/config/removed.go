@@ -15,20 +15,20 @@ type past struct {
 	judge   func() (said, holds string, stricter bool) // as TOML, and whether the old value permits less than what holds
 }
 
-// Ignored is a removed option that a configuration sets.
-type Ignored struct {
+// Removed is a removed option that a configuration sets.
+type Removed struct {
 	Key, Value, Origin string
 	Holds              string // what holds in its place
 }
 
 // String is for people.
-func (i Ignored) String() string {
-	return fmt.Sprintf("%s = %s (%s): removed option, ignored; now holds %s", i.Key, i.Value, i.Origin, i.Holds)
+func (r Removed) String() string {
+	return fmt.Sprintf("%s = %s (%s): removed option; now holds %s", r.Key, r.Value, r.Origin, r.Holds)
 }
 
-// Ignored returns what the configuration sets of removed options. Each permits
+// Removed returns what the configuration sets of removed options. Each permits
 // more than what holds, or as much.
-func (c *Config) Ignored() []Ignored { return c.ignored }
+func (c *Config) Removed() []Removed { return c.set }
 
 func was[T any](key string, now *T, e elem[T], stricter func(old, now T) bool) past {
 	old := new(T)
@@ -135,7 +135,7 @@ func (c *Config) settle(olds []past, b *Bounds, serve bool) (errs []error) {
 		if stricter && serve {
 			errs = append(errs, fmt.Errorf("%s = %s (%s): removed option, and what now holds permits more: %s; %s", p.Key, said, c.Origin(p.Key), holds, accept))
 		}
-		c.ignored = append(c.ignored, Ignored{p.Key, said, c.Origin(p.Key), holds})
+		c.set = append(c.set, Removed{p.Key, said, c.Origin(p.Key), holds})
 	}
 	for rate, burst := range map[*Rate]int{&c.Limits.EventsPerKey: 100, &c.Limits.EventsPerAddress: 20_000} {
 		rate.Burst = cmp.Or(rate.Burst, burst)

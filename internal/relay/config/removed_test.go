@@ -84,7 +84,7 @@ func TestAnOldConfigurationStarts(t *testing.T) {
 		t.Errorf("differs from the defaults: %v", diff)
 	}
 	var set []string
-	for _, i := range c.Ignored() {
+	for _, i := range c.Removed() {
 		set = append(set, i.Key)
 	}
 	slices.Sort(set)
@@ -99,7 +99,7 @@ func TestAnOldConfigurationStarts(t *testing.T) {
 	if !slices.Equal(set, want) || len(want) != 43 {
 		t.Errorf("%d are ignored: %v\nwant %d: %v", len(set), set, len(want), want)
 	}
-	if got := c.Ignored()[3].String(); !strings.HasPrefix(got, "limits.waiting_bytes_total = 67108864 (file /") || !strings.HasSuffix(got, "): removed option, ignored; now holds 67108864, from limits.memory") {
+	if got := c.Removed()[3].String(); !strings.HasPrefix(got, "limits.waiting_bytes_total = 67108864 (file /") || !strings.HasSuffix(got, "): removed option; now holds 67108864, from limits.memory") {
 		t.Error(got)
 	}
 }
@@ -148,7 +148,7 @@ func TestRemovedOptions(t *testing.T) {
 				return
 			}
 			last := ""
-			for _, i := range got.Ignored() {
+			for _, i := range got.Removed() {
 				if last = i.Key + ": " + i.Holds; last == c.ignored {
 					return
 				}

@@ -41,8 +41,8 @@ type Options struct {
 // what is under way, one that comes a second later or after that ends at once.
 func Serve(ctx context.Context, o Options) error {
 	p := newProcess(o)
-	for _, i := range o.Config.Ignored() {
-		p.log.Warn("removed option ignored", "key", i.Key, "value", i.Value, "origin", i.Origin, "holds", i.Holds)
+	for _, r := range o.Config.Removed() {
+		p.log.Warn("removed option", "key", r.Key, "value", r.Value, "origin", r.Origin, "holds", r.Holds)
 	}
 	return errors.Join(p.run(ctx), p.close())
 }

@@ -53,8 +53,8 @@ func (c *configCommand) Run(context.Context) error {
 	if err := wiring.Serves(cfg); err != nil {
 		return err
 	}
-	for _, i := range cfg.Ignored() {
-		fmt.Fprintf(c.Stderr, "engramd config: %v\n", i)
+	for _, r := range cfg.Removed() {
+		fmt.Fprintf(c.Stderr, "engramd config: %v\n", r)
 	}
 	if c.file != "" {
 		_, err := fmt.Fprintf(c.Stdout, "%s: ok\n", c.file)
