@@ -56,9 +56,10 @@ func dial(ctx context.Context, dir string) (conn net.Conn, hangUp func(), err er
 }
 
 func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
-	command, out := cmdImport, io.WriteCloser(nopCloser{conn})
+	command, out, end := cmdImport, io.Writer(conn), func() error { return nil }
 	if replace {
-		command, out = cmdReplace, httputil.NewChunkedWriter(conn)
+		chunked := httputil.NewChunkedWriter(conn)
+		command, out, end = cmdReplace, chunked, chunked.Close
 	}
 	line, err := requestLine(request{Command: command}, nil)
 	if err != nil {
@@ -71,16 +72,11 @@ func sendImport(conn *net.UnixConn, replace bool, in io.Reader) error {
 		_ = conn.Close() // half an input must not look complete
 		return fmt.Errorf("read input: %w", err)
 	}
-	if err := out.Close(); err != nil {
+	if err := end(); err != nil {
 		return err
 	}
 	return conn.CloseWrite()
 }
-
-type nopCloser struct{ io.Writer }
-
-// Close does nothing: the connection stays open.
-func (nopCloser) Close() error { return nil }
 
 var errGone = errors.New("the daemon went away before the end; run the import again")
 

@@ -216,9 +216,10 @@ func (p *process) wait(ctx context.Context) error {
 func (p *process) sizes() metrics.Sizes {
 	dir := p.cfg.Data // p.cfg belongs to the goroutine that handles signals
 	return metrics.Sizes{
-		Database: func() int64 { database, _ := p.store.Sizes(); return database },
-		WAL:      func() int64 { _, wal := p.store.Sizes(); return wal },
-		Free:     func() int64 { return freeBytes(dir) },
+		Database:    func() int64 { database, _ := p.store.Sizes(); return database },
+		WAL:         func() int64 { _, wal := p.store.Sizes(); return wal },
+		Free:        func() int64 { return freeBytes(dir) },
+		MemoryLimit: p.memory.Limit, MemoryNeeded: p.memory.Needed,
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
-	"engramd/internal/relay/http"
+	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/store/sqlite"
@@ -85,7 +85,6 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 // the keys.
 func (p *process) openRules(ctx context.Context) error {
 	p.metrics.WatchSizes(p.sizes())
-	p.metrics.WatchMemory(p.memory.Limit, p.memory.Needed)
 	p.shares.open(p.cfg, p.store)
 	p.metrics.WatchReads(func() metrics.Reads { return metrics.Reads(p.store.Reads()) })
 	if err := p.broker.open(p.cfg, p.relay); err != nil {

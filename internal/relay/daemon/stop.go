@@ -27,10 +27,6 @@ func (e *Ending) Again(now time.Time) bool {
 	return now.Sub(e.at) >= Together
 }
 
-// grace returns the part of timeouts.shutdown that is kept for closing the
-// database.
-func grace(total time.Duration) time.Duration { return total / 5 }
-
 // shutdown ends gracefully, unless another signal than the first comes or the
 // time is over.
 func (p *process) shutdown(first Ending) error {
@@ -38,7 +34,8 @@ func (p *process) shutdown(first Ending) error {
 	deadline := time.NewTimer(total)
 	defer deadline.Stop()
 	done := make(chan error, 1)
-	go func() { done <- p.stop(total - grace(total)) }()
+	// A fifth of timeouts.shutdown is kept for closing the database.
+	go func() { done <- p.stop(total - total/5) }()
 	for {
 		select {
 		case err := <-done:

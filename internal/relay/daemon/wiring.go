@@ -63,10 +63,11 @@ func relayInfo(cfg *config.Config, version string) relay.Info {
 			RestrictedWrites:    len(w.Authors)+len(w.Owners)+len(w.Kinds)+len(w.Program) > 0,
 		},
 	}}
-	for nip, on := range map[int]bool{77: cfg.Sync.Serve, 86: len(cfg.Admin.Keys) > 0} {
-		if on {
-			info.Further = append(info.Further, nip)
-		}
+	if cfg.Sync.Serve {
+		info.Further = append(info.Further, 77)
+	}
+	if len(cfg.Admin.Keys) > 0 {
+		info.Further = append(info.Further, 86)
 	}
 	rules, _ := wiring.Retention(cfg) // compiles has looked at them
 	for _, rule := range rules {

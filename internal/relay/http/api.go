@@ -1,6 +1,7 @@
 package relayhttp
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -28,22 +29,12 @@ func (p *Problem) Error() string {
 	return p.Why.Error()
 }
 
-// statusOf returns the status for a prefix; 403 for an unknown one, which only
-// an operator's own hook can have made up.
-func statusOf(prefix string) int {
-	switch prefix {
-	case nip01.PrefixInvalid, nip01.PrefixPoW:
-		return http.StatusBadRequest
-	case nip01.PrefixAuthRequired:
-		return http.StatusUnauthorized
-	case nip01.PrefixConflict:
-		return http.StatusConflict
-	case nip01.PrefixRateLimited:
-		return http.StatusTooManyRequests
-	case nip01.PrefixError:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusForbidden
+// statuses are those of refusals by their prefix; an unknown one, which only an
+// operator's own hook can have made up, is 403.
+var statuses = map[string]int{
+	nip01.PrefixInvalid: http.StatusBadRequest, nip01.PrefixPoW: http.StatusBadRequest,
+	nip01.PrefixAuthRequired: http.StatusUnauthorized, nip01.PrefixConflict: http.StatusConflict,
+	nip01.PrefixRateLimited: http.StatusTooManyRequests, nip01.PrefixError: http.StatusServiceUnavailable,
 }
 
 // problemOf returns the answer to a refusal; nil is a refusal without a text.
@@ -51,7 +42,7 @@ func problemOf(why *nip01.Refusal) *Problem {
 	if why == nil {
 		return &Problem{Status: http.StatusForbidden}
 	}
-	return &Problem{Status: statusOf(why.Prefix), Why: *why}
+	return &Problem{Status: cmp.Or(statuses[why.Prefix], http.StatusForbidden), Why: *why}
 }
 
 // refused returns the answer to a refusal by the bridge itself.

@@ -75,7 +75,7 @@ func TestManagementAnswers(t *testing.T) {
 	for _, text := range []string{"invalid: no", "restricted: no", "error: no"} {
 		m.fail = nip01.Parse(text)
 		rec := w.do("POST", "/", []byte(aCall), "Content-Type", managementType, "Authorization", w.manageAs(owner, aCall, nonce(text)))
-		wantProblem(t, text, rec, statusOf(nip01.Parse(text).Prefix), text)
+		wantProblem(t, text, rec, problemOf(nip01.Parse(text)).Status, text)
 	}
 	if pre := w.do("OPTIONS", "/", nil); pre.Code != 204 || !strings.Contains(pre.Header().Get("Access-Control-Allow-Methods"), "POST") {
 		t.Errorf("preflight: %d %v", pre.Code, pre.Header())

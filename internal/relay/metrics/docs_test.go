@@ -20,7 +20,6 @@ func described(t *testing.T) map[string]string {
 	t.Helper()
 	m := New("test")
 	m.WatchSizes(Sizes{})
-	m.WatchMemory(nil, nil)
 	m.WatchReads(func() Reads { return Reads{} })
 	m.WatchReady(func() bool { return true })
 	m.Store.QueryDone("query", 0, "")

@@ -142,6 +142,8 @@ type Sizes struct {
 	Database func() int64 // main database file
 	WAL      func() int64 // write-ahead log
 	Free     func() int64 // free space of the file system the data folder is on
+	// MemoryLimit and MemoryNeeded are those of the process.
+	MemoryLimit, MemoryNeeded func() int64
 }
 
 // WatchSizes registers the size metrics. Call it once.
@@ -149,12 +151,8 @@ func (m *Metrics) WatchSizes(s Sizes) {
 	m.registry.onScrape("engramd_database_bytes", "Size of the database file.", s.Database)
 	m.registry.onScrape("engramd_wal_bytes", "Size of the write-ahead log.", s.WAL)
 	m.registry.onScrape("engramd_disk_free_bytes", "Free space of the file system that holds the data folder.", s.Free)
-}
-
-// WatchMemory registers the memory metrics. Call it once.
-func (m *Metrics) WatchMemory(limit, needed func() int64) {
-	m.registry.onScrape("engramd_memory_limit_bytes", "Memory that the process keeps below (limits.memory); 0 is no limit.", limit)
-	m.registry.onScrape("engramd_memory_needed_bytes", "Memory in use, garbage not counted; above nine tenths of the limit, REQ and COUNT are refused.", needed)
+	m.registry.onScrape("engramd_memory_limit_bytes", "Memory that the process keeps below (limits.memory); 0 is no limit.", s.MemoryLimit)
+	m.registry.onScrape("engramd_memory_needed_bytes", "Memory in use, garbage not counted; above nine tenths of the limit, REQ and COUNT are refused.", s.MemoryNeeded)
 }
 
 func (r registry) onScrape(name, help string, fn func() int64) {

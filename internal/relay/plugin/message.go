@@ -10,11 +10,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+	"unicode"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/logging/redact"
 )
 
 // question returns the line that asks about an event.
@@ -110,19 +111,8 @@ var prefixes = []string{"auth-required", "blocked", "error", "invalid", "mute", 
 // message returns a program's reason as the OK has it: with a prefix, in one
 // line, not too long.
 func message(msg string) string {
-	msg = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(msg, "�")))
-	if len(msg) > maxMessage {
-		cut := maxMessage
-		for !utf8.RuneStart(msg[cut]) {
-			cut--
-		}
-		msg = msg[:cut] + "…"
-	}
+	msg = strings.TrimFunc(msg, func(r rune) bool { return r < ' ' || r == 0x7f || unicode.IsSpace(r) })
+	msg = redact.OneLine(msg, maxMessage)
 	if msg == "" {
 		return "blocked: not accepted by this relay's write policy"
 	}

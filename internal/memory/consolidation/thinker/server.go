@@ -40,15 +40,11 @@ type message struct {
 	Content string `json:"content"`
 }
 
-type format struct {
-	Type string `json:"type"`
-}
-
 type request struct {
-	Model    string    `json:"model"`
-	Messages []message `json:"messages"`
-	Stream   bool      `json:"stream"`
-	Format   *format   `json:"response_format,omitempty"`
+	Model    string            `json:"model"`
+	Messages []message         `json:"messages"`
+	Stream   bool              `json:"stream"`
+	Format   map[string]string `json:"response_format,omitempty"`
 }
 
 type completion struct {
@@ -68,7 +64,7 @@ func (s *Server) Think(ctx context.Context, plan string) ([]consolidation.Op, er
 	}
 	in := request{Model: s.Model, Messages: []message{{Role: "user", Content: plan}}}
 	if !s.free.Load() {
-		in.Format = &format{Type: "json_object"}
+		in.Format = map[string]string{"type": "json_object"}
 	}
 	var out completion
 	err := s.Post(ctx, in, &out)

@@ -47,20 +47,25 @@ func Reason(text string) string {
 func Plain(text string) string {
 	text = longHex.ReplaceAllString(strings.ToValidUTF8(text, "�"), "…")
 	text = entity.ReplaceAllString(text, "…")
+	return OneLine(text, maxReason)
+}
+
+// OneLine returns a text without control characters, and of more than most bytes
+// the beginning.
+func OneLine(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, text)
-	if len(text) > maxReason {
-		cut := maxReason
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
+	}, strings.ToValidUTF8(text, "�"))
+	if len(text) <= most {
+		return text
 	}
-	return text
+	for !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
 }
 
 // tagBytes is how much of the digest a tag has: enough to tell the clients of
