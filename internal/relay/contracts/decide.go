@@ -162,7 +162,8 @@ func (m *mover) moveBy(ctx context.Context, p *store.ContractPair, ev *nostr.Eve
 // decideHere makes a move that holds on this relay only. It returns the state
 // after it, which is not the decision's if a party was faster.
 func (m *mover) decideHere(ctx context.Context, p *store.ContractPair, d store.ContractDecision) (*store.ContractPair, error) {
-	if err := m.store.DecideContract(ctx, p, d); err != nil && !errors.Is(err, store.ErrContractMoved) {
+	err := m.store.Tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: d})
+	if err != nil && !errors.Is(err, store.ErrContractMoved) {
 		return nil, err
 	}
 	return m.store.ContractBetween(ctx, p.Contract, p.Poster, p.Worker)

@@ -49,17 +49,13 @@ func (th *threads) Disclose(ctx context.Context, c Caller, id, entryID string) (
 	if err := c.spend(ctx); err != nil {
 		return Disclosure{}, err
 	}
-	keys, err := th.messageKeys(ctx, c, row)
+	keys, err := th.messageKeys(ctx, v, row)
 	return Disclosure{Event: row.Data, Keys: keys}, err
 }
 
 // messageKeys returns the message keys of a sealed entry, in hex.
-func (th *threads) messageKeys(ctx context.Context, c Caller, row *store.ThreadEntry) (string, error) {
-	other := row.Author
-	if other == c.PubKey {
-		other = row.Other
-	}
-	conversation, err := th.pub.signer.Conversation(ctx, c.PubKey, other)
+func (th *threads) messageKeys(ctx context.Context, v *view, row *store.ThreadEntry) (string, error) {
+	conversation, err := th.pub.signer.Conversation(ctx, v.caller.PubKey, v.across(row))
 	if err != nil {
 		return "", err
 	}

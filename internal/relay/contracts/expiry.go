@@ -67,7 +67,7 @@ func (m *mover) expireOne(ctx context.Context, p *store.ContractPair, now int64)
 	if !niptemp.Status(p.Status).Final() {
 		again = now + recheckSeconds
 	}
-	return m.store.LookAtDeadline(ctx, p, again)
+	return m.store.Tell(ctx, store.LookAtDeadline{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, At: again})
 }
 
 // Run expires contracts until ctx ends. after is time.After outside of tests.

@@ -51,18 +51,13 @@ type Pairs interface {
 
 // Moves writes what only the API knows about contracts, and their deadlines.
 type Moves interface {
-	// Tell has a command executed: SetContractTerms, AddPrivateEntry,
-	// AddWaitingEntry.
+	// Tell has a command executed: SetContractTerms, DecideContract,
+	// LookAtDeadline, AddPrivateEntry, AddWaitingEntry.
 	Tell(ctx context.Context, c store.Command) error
-	// DecideContract makes a move that no party makes, if the pair is still in
-	// the state d.Was, and records it.
-	DecideContract(ctx context.Context, p *store.ContractPair, d store.ContractDecision) error
 	// DueContracts returns up to limit pairs whose deadline is to be checked.
 	DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error)
 	// NextDue returns when the first deadline is to be checked, 0 for never.
 	NextDue(ctx context.Context) (at int64, err error)
-	// LookAtDeadline sets when a pair's deadline is checked again, 0 for never.
-	LookAtDeadline(ctx context.Context, p *store.ContractPair, at int64) error
 }
 
 // Threads reads and writes the entries of contracts.

@@ -98,13 +98,14 @@ type SetContractTerms struct {
 	Terms                    ContractTerms
 }
 
-// DecideContract makes a move that no party makes.
+// DecideContract makes a move that no party makes, and records it. The error is
+// ErrContractMoved if the pair is not in the state Decision.Was any more.
 type DecideContract struct {
 	Contract, Poster, Worker string
 	Decision                 ContractDecision
 }
 
-// LookAtDeadline sets when a pair's deadline is checked again.
+// LookAtDeadline sets when a pair's deadline is checked again, 0 for never.
 type LookAtDeadline struct {
 	Contract, Poster, Worker string
 	At                       int64

@@ -5,33 +5,19 @@ import (
 	"encoding/json"
 
 	"engramd/internal/relay/contracts"
+	"engramd/internal/relay/contracts/identity"
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/http"
+	"engramd/internal/relay/httpauth"
 	"engramd/nips/nip01"
 )
-
-// Identities finds the identity behind a proof.
-type Identities interface {
-	// ByPubKey finds the name bound to a pubkey in hex, nil for none.
-	ByPubKey(ctx context.Context, pubkey string) (*contracts.Identity, error)
-	// Authenticate returns the owner of a bearer token; an Unauthenticated
-	// error for a token that is unknown or void.
-	Authenticate(ctx context.Context, token string) (contracts.Caller, error)
-}
-
-// Journal remembers which signatures changed something; *httpauth.Journal
-// implements it.
-type Journal interface {
-	Use(ctx context.Context, id, key string) error
-	Used(id string) bool
-}
 
 // Options configure an API. All but Private, Decided, Version and URL are
 // required.
 type Options struct {
 	Service    *contracts.Service
-	Identities Identities
-	Used       Journal
+	Identities *identity.Registry
+	Used       *httpauth.Journal     // which signatures changed something
 	Operator   func(key string) bool // reports whether a key is the operator's
 	// Private reports whether every read needs a proof (read.auth_required);
 	// nil means never.
@@ -46,7 +32,7 @@ type Options struct {
 // API answers requests below /api/. Make one with New. It is safe for
 // concurrent use.
 type API struct {
-	Journal
+	*httpauth.Journal
 	o        Options
 	routes   []route
 	document json.RawMessage

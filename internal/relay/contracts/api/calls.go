@@ -170,7 +170,7 @@ func createIdentity(ctx context.Context, r *request) (any, error) {
 	return identityAnswer{Identity: bound}, err
 }
 
-func identity(ctx context.Context, r *request) (any, error) {
+func publicIdentity(ctx context.Context, r *request) (any, error) {
 	return r.api.o.Service.Identity(ctx, r.path[0])
 }
 

@@ -99,7 +99,7 @@ func operations() []operation {
 		{method: http.MethodGet, path: "/api/identity", id: "getOwnIdentity", summary: "The caller's own identity, such as a bearer token stands for", endpoint: "identities", proof: proofRequired,
 			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404}, serve: ownIdentity},
 		{method: http.MethodGet, path: "/api/identities/{agent_id}", id: "getIdentity", summary: "The public part of an identity", endpoint: "identities", proof: proofOptional,
-			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404}, serve: identity},
+			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404}, serve: publicIdentity},
 		{method: http.MethodDelete, path: "/api/identities/{agent_id}", id: "deleteIdentity", summary: "Forget an identity, for the operator; its name is free again", endpoint: "identities", proof: proofRequired,
 			params: []param{{name: "with_key", help: "true: also its key, if the relay keeps it; nobody else has that key, and it is gone for good", boolean: true}},
 			result: typeOf[contracts.Identity](), status: http.StatusOK, refusals: []int{404, 409}, serve: acting(deleteIdentity)},

@@ -75,13 +75,6 @@ func (w *Writer) setTerms(c store.SetContractTerms) error {
 	return w.Do(sqlTerms, c.Contract, a, b, column.TimeOrNil(c.Terms.Deadline), arbitrator)
 }
 
-// DecideContract makes a move that no party makes, if the pair is still in the
-// state d.Was, and records it. Otherwise the error is ErrContractMoved. The
-// state's event stays the last one there is.
-func (s *Store) DecideContract(ctx context.Context, p *store.ContractPair, d store.ContractDecision) error {
-	return s.orders.Tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: d})
-}
-
 func (w *Writer) decideContract(c store.DecideContract) error {
 	a, b, err := pairBetween(w.c, c.Contract, c.Poster, c.Worker)
 	if err != nil {
@@ -135,12 +128,6 @@ func (s *Store) DueContracts(ctx context.Context, now int64, limit int) (out []s
 // NextDue is when the first deadline is to be looked at, 0 for never.
 func (s *Store) NextDue(ctx context.Context) (at int64, err error) {
 	return engine.Look(ctx, s.db, (*engine.Conn).Number, sqlFirstDue)
-}
-
-// LookAtDeadline says when a pair's deadline is to be looked at again, 0 for
-// never.
-func (s *Store) LookAtDeadline(ctx context.Context, p *store.ContractPair, at int64) error {
-	return s.orders.Tell(ctx, store.LookAtDeadline{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, At: at})
 }
 
 func (w *Writer) lookAtDeadline(c store.LookAtDeadline) error {

@@ -132,8 +132,8 @@ func (g *origin) contract(contract string, poster, worker storetest.Key) {
 	waits.ID = fmt.Appendf(nil, "%032d", g.n)
 	_ = g.s.Tell(ctx, store.AddWaitingEntry{Contract: contract, Entry: waits})
 	_ = g.s.Tell(ctx, store.SetContractTerms{Contract: contract, Poster: poster.Pub, Worker: worker.Pub, Terms: store.ContractTerms{Deadline: 5, Arbitrator: carol.Pub}})
-	_ = g.s.LookAtDeadline(ctx, p, int64(g.n))
-	_ = g.s.DecideContract(ctx, p, store.ContractDecision{Was: "disputed", Status: "completed", By: "operator", At: g.clock.Now().Unix()})
+	_ = g.s.Tell(ctx, store.LookAtDeadline{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, At: int64(g.n)})
+	_ = g.s.Tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: store.ContractDecision{Was: "disputed", Status: "completed", By: "operator", At: g.clock.Now().Unix()}})
 }
 
 func (g *origin) identities(who, other storetest.Key) {
@@ -258,7 +258,7 @@ func (g *origin) surely() {
 	ev := poster.Entry(worker, 4, "sure", "on its way")
 	must(g.s.Tell(ctx, store.QueueEvent{Event: wire.AppendEvent(nil, ev), Targets: []string{"wss://one"}}))
 	must(g.s.Tell(ctx, store.OutboxWithdraw{EventID: ev.ID}))
-	must(g.s.DecideContract(ctx, p, store.ContractDecision{Was: "accepted", Status: "cancelled", By: "operator", At: g.clock.Now().Unix()}))
+	must(g.s.Tell(ctx, store.DecideContract{Contract: p.Contract, Poster: p.Poster, Worker: p.Worker, Decision: store.ContractDecision{Was: "accepted", Status: "cancelled", By: "operator", At: g.clock.Now().Unix()}}))
 	for name, drop := range map[string]func(name string) error{
 		"tokens": func(name string) error { return g.s.Tell(ctx, store.DropTokens{ID: name}) },
 		"key":    func(name string) error { return g.s.Tell(ctx, store.ForgetKey{ID: name, Sealed: []byte("sealed")}) },

@@ -121,12 +121,11 @@ func tagRank(name string) int {
 	return 3
 }
 
-// tag returns the condition on one name, nil if there is none.
-func (w *Wanted) tag(name string) *wantedTag {
-	for i := range w.Tags {
-		if w.Tags[i].name == name {
-			return &w.Tags[i]
-		}
+// d returns the condition on d, which comes before all others; nil if there is
+// none.
+func (w *Wanted) d() *wantedTag {
+	if len(w.Tags) > 0 && w.Tags[0].name == "d" {
+		return &w.Tags[0]
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (r *reading) stretches(p plan) ([]stretch, error) {
 	}
 	switch p.access {
 	case byAddress:
-		return []stretch{fixed(headSpan(r.want)), tagStretch{furtherShape, record.FurtherD, r.want.tag("d").values, true}}, nil
+		return []stretch{fixed(headSpan(r.want)), tagStretch{furtherShape, record.FurtherD, r.want.d().values, true}}, nil
 	case byTag:
 		return []stretch{tagStretch{tagShape(p.tag.name), p.tag.name, p.tag.values, true}}, nil
 	case byAuthor:

@@ -74,8 +74,8 @@ func choose(w *Wanted) plan {
 	switch {
 	case w.IDs != nil:
 		p.access = byID
-	case w.authors != nil && w.tag("d") != nil && w.allKinds(nostr.IsAddressableKind) &&
-		ranges*len(w.tag("d").values) <= maxAddresses:
+	case w.authors != nil && w.d() != nil && w.allKinds(nostr.IsAddressableKind) &&
+		ranges*len(w.d().values) <= maxAddresses:
 		p.access = byAddress
 	case pointer,
 		len(w.Tags) > 0 && w.authors == nil,
@@ -123,7 +123,7 @@ func (p plan) effort(ask store.Ask) engine.Effort {
 			return engine.LookUp
 		}
 	case byAddress:
-		if len(w.authors)*len(w.kinds)*len(w.tag("d").values) <= fewStretches && exactD(w) {
+		if len(w.authors)*len(w.kinds)*len(w.d().values) <= fewStretches && exactD(w) {
 			return engine.LookUp
 		}
 	case byAuthor:

@@ -65,7 +65,7 @@ func (p plan) oneStatement() bool {
 	case byID:
 		return len(w.IDs) == 1
 	case byAddress:
-		return len(w.authors)*len(w.kinds)*len(w.tag("d").values) == 1 && exactD(w)
+		return len(w.authors)*len(w.kinds)*len(w.d().values) == 1 && exactD(w)
 	case byTag:
 		return len(p.tag.values) == 1
 	case byAuthor:

@@ -35,7 +35,7 @@ func (r *reading) entrySpans(c gate.Clause) ([]span, error) {
 	case namesAll(c, r.want.filter):
 		sh := tagShape("d")
 		sh.ids, sh.classes = true, contract
-		return r.presentTagSpans(sh, "d", r.want.tag("d").values)
+		return r.presentTagSpans(sh, "d", r.want.d().values)
 	case len(c.IDs) > 0 && r.want.IDs != nil:
 		sp := idSpan(r.want.IDs)
 		sp.classes = contract

@@ -76,7 +76,7 @@ var furtherShape = shape{kinds: true, authors: true, skipTag: "d", d: dElsewhere
 
 // headSpan is of what has one of the addresses.
 func headSpan(want *Wanted) span {
-	d := want.tag("d")
+	d := want.d()
 	var w Where
 	w.AndIn("e.kind", want.kinds)
 	w.andAuthors(want.authors)
