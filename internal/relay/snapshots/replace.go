@@ -76,7 +76,7 @@ func (s *Service) replace(ctx context.Context, l *snapshot.Lock, q ReplaceReques
 	if err != nil {
 		return out, err
 	}
-	if out.take(done); out.Quarantined > 0 {
+	if out.Restored = done; out.Quarantined > 0 {
 		out.Quarantine = o.Name
 	}
 	return out, nil
@@ -140,9 +140,7 @@ func (s *Service) Quarantines(ctx context.Context, agent string) ([]Quarantine, 
 // nothing is kept under the name.
 func (s *Service) ReleaseQuarantine(ctx context.Context, name string) (Restored, error) {
 	done, err := s.store.ReleaseQuarantine(ctx, name)
-	out := Restored{}
-	out.take(done)
-	return out, err
+	return Restored{Restored: done}, err
 }
 
 // DropQuarantine forgets for good what a rollback took away. Errors are those

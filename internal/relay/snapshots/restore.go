@@ -42,13 +42,7 @@ type Restored struct {
 	// if it took nothing.
 	Quarantine string `json:"quarantine,omitempty"`
 
-	Stored      int64 `json:"stored"`      // events new here
-	Replaced    int64 `json:"replaced"`    // new here, in place of older heads
-	Present     int64 `json:"present"`     // were here already
-	Kept        int64 `json:"kept"`        // not taken: what is here is newer
-	Deleted     int64 `json:"deleted"`     // not taken: deleted by their author, or banned
-	Expired     int64 `json:"expired"`     // not taken: their time is over
-	Quarantined int64 `json:"quarantined"` // taken away
+	store.Restored
 	// Skipped counts events that this relay refuses from everybody, by reason: a
 	// request to vanish that is addressed to other relays, for example.
 	Skipped map[string]int64 `json:"skipped,omitempty"`
@@ -158,8 +152,7 @@ func (s *Service) restore(ctx context.Context, l *snapshot.Lock, b *bundle.Bundl
 	if err != nil {
 		return out, err
 	}
-	out.take(done)
-	if out.Quarantined > 0 {
+	if out.Restored = done; out.Quarantined > 0 {
 		out.Quarantine = o.Name
 	}
 	return out, nil
@@ -181,11 +174,6 @@ func (s *Service) switchIn(ctx context.Context, o store.RestoreOptions, stage fu
 		}
 	}
 	return done, err
-}
-
-func (out *Restored) take(done store.Restored) {
-	out.Stored, out.Replaced, out.Present, out.Kept = done.Stored, done.Replaced, done.Present, done.Kept
-	out.Deleted, out.Expired, out.Quarantined = done.Deleted, done.Expired, done.Quarantined
 }
 
 // quarantineName names what a rollback to a bundle, or a replacement, takes

@@ -49,13 +49,13 @@ type RestoreOptions struct {
 
 // Restored is what a restore did, in events.
 type Restored struct {
-	Stored      int64 // new here
-	Replaced    int64 // new here, and head in place of an older version
-	Kept        int64 // not taken: a newer version is here, or it is superseded and no versions are kept
-	Present     int64 // were here already
-	Deleted     int64 // not taken: their author had them deleted, or has vanished
-	Expired     int64 // not taken: their time (NIP-40) is over
-	Quarantined int64 // taken away by a rollback
+	Stored      int64 `json:"stored"`      // new here
+	Replaced    int64 `json:"replaced"`    // new here, and head in place of an older version
+	Present     int64 `json:"present"`     // were here already
+	Kept        int64 `json:"kept"`        // not taken: a newer version is here, or it is superseded and no versions are kept
+	Deleted     int64 `json:"deleted"`     // not taken: their author had them deleted, or has vanished
+	Expired     int64 `json:"expired"`     // not taken: their time (NIP-40) is over
+	Quarantined int64 `json:"quarantined"` // taken away by a rollback
 }
 
 // Quarantine is what one rollback took away.
