@@ -114,17 +114,12 @@ func (rg *register) described(ctx context.Context, p *store.ContractPair, known 
 		CreatedAt: unix(p.At), UpdatedAt: unix(p.MovedAt), Unproven: p.Unproven,
 	}
 	if p.Worker != "" {
-		id, key, pub := known.of(ctx, p.Worker), npub(p.Worker), p.Worker
-		out.WorkerAgentID, out.WorkerNpub, out.WorkerPubKey = &id, &key, &pub
+		out.WorkerAgentID, out.WorkerNpub, out.WorkerPubKey = new(known.of(ctx, p.Worker)), new(npub(p.Worker)), new(p.Worker)
 	}
 	if p.Arbitrator != "" {
-		id, key := known.of(ctx, p.Arbitrator), npub(p.Arbitrator)
-		out.ArbitratorAgentID, out.ArbitratorNpub = &id, &key
+		out.ArbitratorAgentID, out.ArbitratorNpub = new(known.of(ctx, p.Arbitrator)), new(npub(p.Arbitrator))
 	}
-	if p.Deadline != 0 {
-		at := unix(p.Deadline)
-		out.Deadline = &at
-	}
+	out.Deadline = unixOrNil(p.Deadline)
 	terms, size, err := rg.mover.terms(ctx, p)
 	if err != nil {
 		return Contract{}, 0, err

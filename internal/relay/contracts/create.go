@@ -173,11 +173,10 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 	}
 	if o.WorkerAgentID != "" || o.worker != "" {
 		known := s.names()
-		worker := known.of(ctx, o.worker)
+		content.WorkerAgentID = new(known.of(ctx, o.worker))
 		if known.fail != nil {
 			return nil, known.fail
 		}
-		content.WorkerAgentID = &worker
 	}
 	ev, err := s.stateEvent(content, to)
 	if err != nil {

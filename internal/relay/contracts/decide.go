@@ -206,10 +206,5 @@ func shownTerms(t niptemp.Terms) Terms {
 		}
 		return &key
 	}
-	out := Terms{Arbitrator: text(t.Arbitrator), Decider: text(t.Decider), Expirer: text(t.Expirer)}
-	if t.Deadline != 0 {
-		at := unix(t.Deadline)
-		out.Deadline = &at
-	}
-	return out
+	return Terms{Arbitrator: text(t.Arbitrator), Decider: text(t.Decider), Expirer: text(t.Expirer), Deadline: unixOrNil(t.Deadline)}
 }

@@ -221,12 +221,10 @@ func (th *threads) entry(ctx context.Context, v *view, row *store.ThreadEntry, k
 	}
 	e.Encrypted = row.Form == store.EntrySealed
 	if v.whole() {
-		n := row.N
-		e.N, e.K = &n, row.K
+		e.N, e.K = new(row.N), row.K
 	}
 	if row.Published {
-		id := hex.EncodeToString(row.ID)
-		e.NostrEventID = &id
+		e.NostrEventID = new(hex.EncodeToString(row.ID))
 	}
 	return e, nil
 }

@@ -220,8 +220,7 @@ func (m *mover) content(ctx context.Context, p *store.ContractPair, worker strin
 		PosterAgentID: known.of(ctx, p.Poster), AmountSats: terms.AmountSats, Description: terms.Description,
 	}
 	if worker != "" {
-		id := known.of(ctx, worker)
-		c.WorkerAgentID = &id
+		c.WorkerAgentID = new(known.of(ctx, worker))
 	}
 	return c, known.fail
 }

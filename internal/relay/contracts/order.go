@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -66,15 +65,11 @@ func (th *threads) Order(ctx context.Context, c Caller, id string) (Order, error
 }
 
 func gap(i store.OrderItem) Gap {
-	g := Gap{
+	return Gap{
 		N: i.N, ReceivedAt: unix(i.ReceivedAt), Type: i.Gap.Type, Role: i.Gap.Role,
 		Status: niptemp.Status(i.Gap.Status), PreviousStatus: niptemp.Status(i.Gap.Previous),
+		CreatedAt: unixOrNil(i.Gap.CreatedAt),
 	}
-	if i.Gap.CreatedAt != 0 {
-		at := time.Unix(i.Gap.CreatedAt, 0).UTC()
-		g.CreatedAt = &at
-	}
-	return g
 }
 
 // thisRelay is the name of the relay itself in refusals.

@@ -104,3 +104,11 @@ func npub(pubkey string) string {
 }
 
 func unix(at int64) time.Time { return time.Unix(at, 0).UTC() }
+
+// unixOrNil is unix, nil for 0.
+func unixOrNil(at int64) *time.Time {
+	if at == 0 {
+		return nil
+	}
+	return new(unix(at))
+}

@@ -135,14 +135,12 @@ func (th *threads) transition(ctx context.Context, v *view, row *store.ThreadMov
 	if err != nil {
 		return Transition{}, err
 	}
-	agent, key, id := known.of(ctx, ev.PubKey), npub(ev.PubKey), ev.ID
 	out := Transition{
-		MovedBy: v.movedBy(ev), AuthorAgentID: &agent, AuthorNpub: &key, NostrEventID: &id,
+		MovedBy: v.movedBy(ev), AuthorAgentID: new(known.of(ctx, ev.PubKey)), AuthorNpub: new(npub(ev.PubKey)), NostrEventID: new(ev.ID),
 		CreatedAt: unix(int64(ev.CreatedAt)), ReceivedAt: unix(row.ArrivedAt),
 	}
 	if v.whole() {
-		n := row.N
-		out.N = &n
+		out.N = new(row.N)
 	}
 	if events {
 		out.Event = row.Data
@@ -195,8 +193,7 @@ func (th *threads) unsigned(ctx context.Context, v *view) (*Transition, error) {
 			return nil, err
 		}
 	}
-	was := niptemp.Status(d.Was)
 	return &Transition{
-		Status: niptemp.Status(d.Status), PreviousStatus: &was, MovedBy: d.By, Note: d.Note, CreatedAt: unix(d.At), ReceivedAt: unix(d.At),
+		Status: niptemp.Status(d.Status), PreviousStatus: new(niptemp.Status(d.Was)), MovedBy: d.By, Note: d.Note, CreatedAt: unix(d.At), ReceivedAt: unix(d.At),
 	}, nil
 }

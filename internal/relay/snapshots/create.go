@@ -135,8 +135,7 @@ func (s *Service) capture(ctx context.Context, agent string, at time.Time, fn fu
 		if at.After(s.clock()) {
 			return fmt.Errorf("%s: %w", at.UTC().Format(time.RFC3339), ErrFuture)
 		}
-		unix := at.Unix()
-		q.At = &unix
+		q.At = new(at.Unix())
 	}
 	return s.store.Capture(ctx, gate.Operator(), q, fn)
 }
