@@ -59,10 +59,6 @@ func (w *Writer) Banned(id []byte) (bool, error) {
 	return w.c.Exists(sqlIsBanned, id)
 }
 
-// Vanished forgets nothing: what stands in lists and in the audit is the
-// operator's.
-func (w *Writer) Vanished([]byte, int64) (more bool, err error) { return false, nil }
-
 // Execute executes the commands of managing keys, and those about calls.
 func (w *Writer) Execute(c store.Command) (answer any, handled bool, err error) {
 	switch c := c.(type) {

@@ -44,7 +44,7 @@ func (w *writer) End() error {
 
 // Durable has readers see up to the last number.
 func (w *writer) Durable() {
-	w.Stage.Durable()
+	w.Usage.Durable()
 	w.s.lastSeq.Store(w.Seq)
 	if len(w.Done) > 0 {
 		w.s.several.to.Durable()

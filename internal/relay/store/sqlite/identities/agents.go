@@ -109,10 +109,10 @@ func (w *Writer) addAgent(a store.Agent, token [32]byte) (stored store.Agent, er
 	return stored, err
 }
 
-// vanishAgent forgets the identity of an author who asked for that, if it is
+// Vanished forgets the identity of an author who asked for that, if it is
 // not younger than the request: key, kept or not, and tokens. That the name was
 // somebody's stays.
-func (w *Writer) vanishAgent(pubkey []byte, until int64) error {
+func (w *Writer) Vanished(pubkey []byte, until int64) error {
 	a, err := w.agent(sqlAgentOf, pubkey)
 	if err != nil || a == nil || a.Created > until {
 		return err

@@ -39,14 +39,6 @@ func NewStore(db *engine.DB, orders store.Orders, others Sealed) *Store {
 	return &Store{db, orders, others}
 }
 
-// Open has nothing to read.
-func (w *Writer) Open() error { return nil }
-
-// Vanished forgets the agent of a key that asked to vanish.
-func (w *Writer) Vanished(author []byte, until int64) (more bool, err error) {
-	return false, w.vanishAgent(author, until)
-}
-
 // Execute executes the commands on identities.
 func (w *Writer) Execute(c store.Command) (answer any, handled bool, err error) {
 	switch c := c.(type) {

@@ -36,18 +36,10 @@ type Store struct {
 // NewStore returns what waits in a database.
 func NewStore(db *engine.DB, orders store.Orders) *Store { return &Store{db, orders} }
 
-// Open has nothing to read.
-func (w *Writer) Open() error { return nil }
-
 // Vanished takes what an author has on its way off all lists, and forgets who
 // refused it.
-func (w *Writer) Vanished(author []byte, until int64) (more bool, err error) {
-	for _, text := range []string{sqlVanishOutboxFor, sqlVanishOutbox, sqlVanishRefusals} {
-		if _, err := w.Exec(text, author, until); err != nil {
-			return false, err
-		}
-	}
-	return false, nil
+func (w *Writer) Vanished(author []byte, until int64) error {
+	return w.Run(engine.Do(sqlVanishOutboxFor, author, until), engine.Do(sqlVanishOutbox, author, until), engine.Do(sqlVanishRefusals, author, until))
 }
 
 // Execute executes the commands on the outbox.

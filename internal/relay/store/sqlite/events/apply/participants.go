@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -15,21 +16,22 @@ import (
 // What has tables of its own beside events takes part in their transactions: it
 // executes the commands that are about it, and is told what becomes of events.
 
-// A Participant is what each of them does.
+// A Participant is what each of them does. Some have an Open, which reads what
+// they have to know of their tables before the first write, or a Vanished, which
+// forgets an author who asked to vanish, as of a time.
 type Participant interface {
-	// Open reads what it has to know of its tables, before the first write.
-	Open() error
 	// Execute does what a command of its own says. handled is false for all
 	// others.
 	Execute(c store.Command) (answer any, handled bool, err error)
-	// Vanished forgets an author who asked to vanish, as of a time, and reports
-	// whether there may be more to forget: then it is called again.
-	Vanished(author []byte, until int64) (more bool, err error)
 }
 
 // ContractMemory is what becomes of events of contract memory beside events.
 type ContractMemory interface {
 	Participant
+	Open() error
+	// Vanished reports whether there may be more to forget: then it is called
+	// again.
+	Vanished(author []byte, until int64) (more bool, err error)
 	// Judge judges an event before it is stored, in the transaction that stores
 	// it. A refusal is for the client.
 	Judge(ev *nostr.Event, opts store.PutOptions) (*nip01.Refusal, error)
@@ -59,12 +61,14 @@ type ContractMemory interface {
 // Banning says which events the operator has banned.
 type Banning interface {
 	Participant
+	Open() error
 	Banned(id []byte) (bool, error)
 }
 
 // Naming says who is who.
 type Naming interface {
 	Participant
+	Vanished(author []byte, until int64) error
 	// Provisioned reports whether the operator had a key made for an agent.
 	Provisioned(key []byte) (bool, error)
 }
@@ -72,11 +76,11 @@ type Naming interface {
 // Forwarding queues what is to be sent on, in the transaction that stores it.
 type Forwarding interface {
 	Participant
+	Vanished(author []byte, until int64) error
 	Forward(ev *nostr.Event, json []byte, targets []string) error
 }
 
-// Participants are all of them. When an author vanishes, they forget in this
-// order.
+// Participants are all of them.
 type Participants struct {
 	Admin      Banning
 	Outbox     Forwarding
@@ -125,23 +129,12 @@ func (rm *remover) Log() *slog.Logger { return rm.Logger }
 // NextSeq is the number that the event at hand gets when it is stored.
 func (rm *remover) NextSeq() int64 { return rm.Seq + 1 }
 
-func (p *Participants) all() []Participant {
-	return []Participant{p.Admin, p.Outbox, p.Identities, p.Contracts}
-}
-
-// Open opens all of them.
-func (p *Participants) Open() error {
-	for _, one := range p.all() {
-		if err := one.Open(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+// Open opens those that have something to read.
+func (p *Participants) Open() error { return errors.Join(p.Admin.Open(), p.Contracts.Open()) }
 
 // Execute has a command executed by the one that it is about.
 func (p *Participants) Execute(c store.Command) (answer any, handled bool, err error) {
-	for _, one := range p.all() {
+	for _, one := range []Participant{p.Admin, p.Outbox, p.Identities, p.Contracts} {
 		if answer, handled, err = one.Execute(c); handled {
 			return answer, true, err
 		}
@@ -152,10 +145,11 @@ func (p *Participants) Execute(c store.Command) (answer any, handled bool, err e
 // vanished has all of them forget an author, and reports whether there may be
 // more to forget.
 func (p *Participants) vanished(author []byte, until int64) (more bool, err error) {
-	for _, one := range p.all() {
-		if more, err = one.Vanished(author, until); err != nil || more {
-			return more, err
-		}
+	if err := p.Outbox.Vanished(author, until); err != nil {
+		return false, err
 	}
-	return false, nil
+	if err := p.Identities.Vanished(author, until); err != nil {
+		return false, err
+	}
+	return p.Contracts.Vanished(author, until)
 }

@@ -81,13 +81,6 @@ func (s *Stage) End(setMeta func(name string, value engine.Value) error) error {
 // highest in use.
 const metaLastSeq = "last_seq"
 
-// Durable tells the parts.
-func (s *Stage) Durable() {
-	for _, p := range s.parts {
-		p.Durable()
-	}
-}
-
 // Announce counts what was removed, and sends what was stored to live readers.
 func (s *Stage) Announce(observe store.Observer, onCommit func([]store.Committed)) {
 	for why, n := range s.removed {

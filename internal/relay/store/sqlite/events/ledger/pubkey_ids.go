@@ -76,8 +76,6 @@ func (n *PubkeyIDs) RolledBack() {
 	n.given, n.last = n.given[:0], n.before
 }
 
-func (n *PubkeyIDs) Durable() {}
-
 func (n *PubkeyIDs) End() error {
 	if !n.taken {
 		return nil

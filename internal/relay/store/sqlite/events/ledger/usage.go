@@ -31,7 +31,6 @@ type Part interface {
 	Undo()      // what came since the mark
 	End() error // writes what was collected
 	RolledBack()
-	Durable()
 }
 
 const (

@@ -83,7 +83,6 @@ func (f *Index) Begin()      { f.changes = f.changes[:0] }
 func (f *Index) Mark()       { f.kept = len(f.changes) }
 func (f *Index) Undo()       { f.changes = f.changes[:f.kept] }
 func (f *Index) RolledBack() { f.changes = f.changes[:0] }
-func (f *Index) Durable()    {}
 
 // indexChange is one row to enter into the full-text index, or to take out.
 type indexChange struct {
