@@ -42,7 +42,8 @@ type Applier interface {
 	RolledBack()
 
 	// Reclaimable reports whether something that was removed still takes room,
-	// which Reclaim gives free, in transactions of its own.
+	// which Reclaim gives free, in transactions of its own: where there is no room,
+	// and before the database is closed.
 	Reclaimable() bool
 	Reclaim()
 	// Tight says that from now on, or no longer, nothing may be left for later,
@@ -54,8 +55,6 @@ type Applier interface {
 	// is asked again after Idle, or when a member comes.
 	Work() bool
 	Idle() time.Duration
-	// Closing does what is better done before the database is closed.
-	Closing()
 }
 
 // Member is something that waits for the writer, and its answer. It is made

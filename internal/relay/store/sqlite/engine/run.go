@@ -29,7 +29,7 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 			runtime.Gosched()
 		} else if w.db.queue.done() {
 			w.abandon()
-			w.applier.Closing()
+			w.applier.Reclaim()
 			if w.keeper.resume != nil {
 				w.keeper.resume()
 			}

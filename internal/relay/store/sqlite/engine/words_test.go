@@ -121,7 +121,6 @@ func (a *words) Applied(*Member)     {}
 func (a *words) RolledBack()         { a.tell("RolledBack") }
 func (a *words) Reclaimable() bool   { return a.spare }
 func (a *words) Idle() time.Duration { return time.Hour }
-func (a *words) Closing()            {}
 func (a *words) Tight(on bool)       { a.tight = on }
 func (a *words) Reclaim() {
 	a.tell("Reclaim")

@@ -64,9 +64,6 @@ func (w *writer) Reclaim() { w.Text.PurgeNow() }
 // Tight has what a deletion takes out of the full-text index leave it at once.
 func (w *writer) Tight(on bool) { w.Tx.Tight = on }
 
-// Closing takes out what it can.
-func (w *writer) Closing() { w.Text.PurgeNow() }
-
 // Prepare reads what the writer has to know, and ends what a crash left
 // unfinished.
 func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
