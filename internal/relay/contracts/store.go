@@ -11,13 +11,6 @@ import (
 
 // Store keeps contracts; *sqlite.Store implements it.
 type Store interface {
-	Pairs
-	Moves
-	Threads
-}
-
-// Pairs reads the states of contracts.
-type Pairs interface {
 	// ContractPair finds what a contract id means to a key, nil for nothing.
 	ContractPair(ctx context.Context, contract, key, poster string) (out *store.ContractPair, err error)
 	// ContractBetween returns the state of a contract between a poster and a
@@ -47,10 +40,7 @@ type Pairs interface {
 	// TermsOf returns who decides about a contract between two keys: what the
 	// poster has offered, and what both have agreed on.
 	TermsOf(ctx context.Context, p *store.ContractPair) (offered, agreed niptemp.Terms, err error)
-}
 
-// Moves writes what only the API knows about contracts, and their deadlines.
-type Moves interface {
 	// Tell has a command executed: SetContractTerms, DecideContract,
 	// LookAtDeadline, AddPrivateEntry, AddWaitingEntry.
 	Tell(ctx context.Context, c store.Command) error
@@ -58,10 +48,7 @@ type Moves interface {
 	DueContracts(ctx context.Context, now int64, limit int) (out []store.ContractPair, err error)
 	// NextDue returns when the first deadline is to be checked, 0 for never.
 	NextDue(ctx context.Context) (at int64, err error)
-}
 
-// Threads reads and writes the entries of contracts.
-type Threads interface {
 	// ThreadPage returns entries of a thread, in the order of their numbers,
 	// and how many match.
 	ThreadPage(ctx context.Context, t store.Thread, limit, offset, maxBytes int) (out []store.ThreadEntry, total int, err error)

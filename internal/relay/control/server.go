@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/ingest"
+	"engramd/internal/relay/snapshots"
 )
 
 // Name is the socket's name in the data folder.
@@ -40,7 +41,7 @@ const (
 type Options struct {
 	Dir       string // the data folder, which the caller has locked
 	Importer  *ingest.Importer
-	Snapshots ingest.Snapshots // for imports that replace
+	Snapshots *snapshots.Service // for imports that replace
 	Orders    []Order
 	Log       *slog.Logger
 }

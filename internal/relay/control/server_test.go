@@ -14,14 +14,15 @@ import (
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/ingest"
 	"engramd/internal/relay/ingest/ingesttest"
+	"engramd/internal/relay/snapshots"
 	"engramd/internal/relay/store"
 )
 
 // listen serves a world's control socket until the test ends.
-func listen(t *testing.T, w ingesttest.World, snapshots ingest.Snapshots, orders ...control.Order) *control.Server {
+func listen(t *testing.T, w ingesttest.World, service *snapshots.Service, orders ...control.Order) *control.Server {
 	t.Helper()
 	s, err := control.Listen(t.Context(), control.Options{
-		Dir: w.Dir, Importer: w.Importer, Snapshots: snapshots, Orders: orders, Log: slog.New(slog.DiscardHandler),
+		Dir: w.Dir, Importer: w.Importer, Snapshots: service, Orders: orders, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,21 +17,12 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-// Snapshots switches an agent's heads, and keeps the state before the switch.
-type Snapshots interface {
-	// MayReplace returns nil if the configuration allows replacing.
-	MayReplace() error
-	// Replace switches an agent's heads to those of the request, or changes
-	// nothing.
-	Replace(ctx context.Context, q snapshots.ReplaceRequest) (snapshots.Restored, error)
-}
-
 // Replacer executes `import --replace`. It changes nothing before it has read
 // the input to its end and verified it.
 type Replacer struct {
 	Importer  *Importer
-	Snapshots Snapshots
-	Dir       string // the folder for the file of verified events
+	Snapshots *snapshots.Service // switches an agent's heads, and keeps the state before the switch
+	Dir       string             // the folder for the file of verified events
 }
 
 // Replacing is notified of a replacement's progress.
