@@ -130,10 +130,7 @@ func (w *parties) forgetParty(contract string, key []byte, limit int) (rows int,
 			return 0, err
 		}
 		party := partyHash(secret, key)
-		if _, err := w.Exec(sqlForgotten, contract, party); err != nil {
-			return 0, err
-		}
-		if _, err := w.Exec(sqlDropVain, contract, key); err != nil {
+		if err := w.Run(engine.Do(sqlForgotten, contract, party), engine.Do(sqlDropVain, contract, key)); err != nil {
 			return 0, err
 		}
 		n, err := w.renameParty(contract, key, party, limit)

@@ -139,10 +139,7 @@ func (w *states) carry(d niptemp.Decision, note string) error {
 			return err
 		}
 		id, _ := column.Hex32(next.EventID)
-		if _, err := w.Exec(sqlDecideState, next.Contract, a, b, string(next.Status), next.CreatedAt, id); err != nil {
-			return err
-		}
-		if _, err := w.Exec(sqlHold, d.Contract, id); err != nil {
+		if err := w.Run(engine.Do(sqlDecideState, next.Contract, a, b, string(next.Status), next.CreatedAt, id), engine.Do(sqlHold, d.Contract, id)); err != nil {
 			return err
 		}
 		if err := w.decidedBy(d, next, a, b, note); err != nil {

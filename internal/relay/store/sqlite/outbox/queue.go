@@ -127,13 +127,7 @@ func (s *Store) Outbox(ctx context.Context, target string, after int64, limit in
 
 func (w *Writer) removeFromOutbox(target string, numbers []int64) error {
 	for _, n := range numbers {
-		if _, err := w.Exec(sqlTakenAfter, target, n); err != nil {
-			return err
-		}
-		if _, err := w.Exec(sqlOutboxDone, target, n); err != nil {
-			return err
-		}
-		if _, err := w.Exec(sqlOutboxClean, n); err != nil {
+		if err := w.Run(engine.Do(sqlTakenAfter, target, n), engine.Do(sqlOutboxDone, target, n), engine.Do(sqlOutboxClean, n)); err != nil {
 			return err
 		}
 	}
@@ -198,10 +192,7 @@ func (w *Writer) keepOutbox(targets []string) error {
 		return err
 	}
 	for _, target := range gone {
-		if _, err := w.Exec(sqlOutboxLeave, target); err != nil {
-			return err
-		}
-		if _, err := w.Exec(sqlRefusalGone, target); err != nil {
+		if err := w.Run(engine.Do(sqlOutboxLeave, target), engine.Do(sqlRefusalGone, target)); err != nil {
 			return err
 		}
 	}
