@@ -201,10 +201,5 @@ func (w *Writer) forgetContract(k store.FinalPair) error {
 			return err
 		}
 	}
-	for _, dir := range [][2][]byte{{k.A, k.B}, {k.B, k.A}} {
-		if _, err := w.Exec(sqlForgetPrivate, k.Contract, dir[0], dir[1]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.Run(engine.Do(sqlForgetPrivate, k.Contract, k.A, k.B), engine.Do(sqlForgetPrivate, k.Contract, k.B, k.A))
 }

@@ -141,25 +141,10 @@ func (w *threads) joinOffer(contract string, a, b []byte) error {
 
 // moveThread gives what a pair has in its own thread numbers of another one, behind those there.
 func (w *threads) moveThread(contract string, a, b []byte, own, into, behind int64) error {
-	for _, text := range []string{sqlJoinMoves, sqlJoinGaps} {
-		if _, err := w.Exec(text, own, into, behind); err != nil {
-			return err
-		}
-	}
-	for _, change := range []struct {
-		text string
-		args []engine.Value
-	}{
-		{sqlJoinSaid, []engine.Value{contract, own, into, behind}},
-		{sqlJoinLast, []engine.Value{own, into}},
-		{sqlEndThread, []engine.Value{own}},
-		{sqlJoinThread, []engine.Value{contract, a, b, into}},
-	} {
-		if _, err := w.Exec(change.text, change.args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.Run(
+		engine.Do(sqlJoinMoves, own, into, behind), engine.Do(sqlJoinGaps, own, into, behind), engine.Do(sqlJoinSaid, contract, own, into, behind),
+		engine.Do(sqlJoinLast, own, into), engine.Do(sqlEndThread, own), engine.Do(sqlJoinThread, contract, a, b, into),
+	)
 }
 
 const (

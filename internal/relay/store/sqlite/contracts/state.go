@@ -114,22 +114,14 @@ func (w *states) inherit(k pairKey, poster []byte) error {
 	if err != nil || offer == nil {
 		return err
 	}
-	n, at := offer[0], offer[1]
 	own, err := w.c.Number(sqlPairNumber, k.keys()...)
 	if err != nil {
 		return err
 	}
 	// No two rows may have a number at any time.
 	self := pairKey{k.contract, poster, poster}
-	for _, change := range []struct {
-		k     pairKey
-		n, at engine.Value
-	}{{self, -own, nil}, {k, n, at}, {self, own, nil}} {
-		if _, err := w.Exec(sqlSetAge, change.k.keys(change.n, change.at)...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.Run(engine.Do(sqlSetAge, self.keys(-own, nil)...), engine.Do(sqlSetAge, k.keys(offer[0], offer[1])...),
+		engine.Do(sqlSetAge, self.keys(own, nil)...))
 }
 
 // ordered decodes two keys, the lower one first.

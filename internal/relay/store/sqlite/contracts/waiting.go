@@ -151,12 +151,7 @@ func (w *threads) Withdrawn(request []byte, seq int64) error {
 // selects.
 func (w *threads) withdraw(request []byte, which string, args ...engine.Value) error {
 	args = append([]engine.Value{w.Now, column.BytesOrNil(request)}, args...)
-	for _, text := range []string{sqlWithdrawEntries, sqlWithdrawMoves} {
-		if _, err := w.Exec(text+which, args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return w.Run(engine.Do(sqlWithdrawEntries+which, args...), engine.Do(sqlWithdrawMoves+which, args...))
 }
 
 // Waiting reports whether an author has shared entries here that are no events
