@@ -7,6 +7,7 @@ import (
 
 	"engramd/internal/agent/hook"
 	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/project"
 	"engramd/internal/memory/recall/answer"
 )
 
@@ -59,8 +60,8 @@ func Tell(p Parts) (t Told) {
 // Heads are what a memory has of projects by their names; "" is none.
 func Heads(v answer.View, names ...string) (all []answer.Head) {
 	for _, name := range names {
-		for _, head := range v.Under(hook.Prefix + name) {
-			if hook.Own(head.Slug, name) {
+		for _, head := range v.Under(project.Prefix + name) {
+			if project.Own(head.Slug, name) {
 				all = append(all, head)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/memory/model"
 	"engramd/internal/memory/vectors/embed"
 )
 
@@ -69,7 +70,7 @@ func OpenModel[T any](env *cliutil.Env, what string, o embed.Options, open func(
 		o.Key = strings.TrimSpace(string(text))
 	}
 	t, err = open(o)
-	if errors.Is(err, embed.ErrPlaintext) {
+	if errors.Is(err, model.ErrPlaintext) {
 		return t, exit.Usagef("--%s-url: %w: --send-plaintext allows that", what, err)
 	}
 	if err != nil {

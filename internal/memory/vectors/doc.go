@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/model"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/vectors/embed"
 	"engramd/nips/frontmatter"
@@ -103,7 +104,7 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 			switch {
 			case err == nil:
 				filled, row = filled+1, nil
-			case !errors.Is(err, embed.ErrRefused):
+			case !errors.Is(err, model.ErrRefused):
 				return filled, err
 			default:
 				row, refusal = append(row, t.hash), err
@@ -188,7 +189,7 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 
 func (s *Source) fill(ctx context.Context, t task) error {
 	raw, err := s.model.Embed(ctx, cut(t.sections, mostText))
-	if errors.Is(err, embed.ErrRefused) {
+	if errors.Is(err, model.ErrRefused) {
 		raw, err = s.model.Embed(ctx, cut(t.sections, briefText))
 	}
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *Source) fill(ctx context.Context, t task) error {
 	vectors := make([]localcopy.Vector, len(raw))
 	for i, r := range raw {
 		if vectors[i], err = localcopy.Quantized(r); err != nil {
-			return fmt.Errorf("%w: %w", embed.ErrAnswer, err)
+			return fmt.Errorf("%w: %w", model.ErrAnswer, err)
 		}
 	}
 	s.mu.Lock()

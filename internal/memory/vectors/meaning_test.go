@@ -17,8 +17,8 @@ import (
 
 	"engramd/internal/e2e/testkeys"
 	"engramd/internal/memory/localcopy"
+	server "engramd/internal/memory/model"
 	"engramd/internal/memory/recall"
-	"engramd/internal/memory/vectors/embed"
 	"engramd/nips/nipae"
 )
 
@@ -41,13 +41,13 @@ func (w *words) Dim() int     { return len(meanings) + 1 }
 
 func (w *words) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if w.fail.Load() {
-		return nil, embed.ErrFailed
+		return nil, server.ErrFailed
 	}
 	var all [][]float32
 	for _, t := range texts {
 		w.asked.Add(1)
 		if w.most > 0 && len(t) > w.most || w.poison != "" && strings.Contains(t, w.poison) {
-			return nil, embed.ErrRefused
+			return nil, server.ErrRefused
 		}
 		v := make([]float32, w.Dim())
 		v[len(meanings)] = 0.1
@@ -235,7 +235,7 @@ func TestFailingModel(t *testing.T) {
 	model := &words{name: "m"}
 	model.fail.Store(true)
 	s := New(m, model)
-	if _, err := s.Near(t.Context(), "boat"); !errors.Is(err, embed.ErrFailed) {
+	if _, err := s.Near(t.Context(), "boat"); !errors.Is(err, server.ErrFailed) {
 		t.Errorf("Near: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -245,7 +245,7 @@ func TestFailingModel(t *testing.T) {
 		defer close(done)
 		s.Run(ctx, changed, func(d time.Duration) <-chan time.Time { paused <- d; return again }, func(err error) { told <- err })
 	}()
-	if err := <-told; !errors.Is(err, embed.ErrFailed) {
+	if err := <-told; !errors.Is(err, server.ErrFailed) {
 		t.Errorf("told %v", err)
 	}
 	if d := <-paused; d != leastPause {
@@ -307,7 +307,7 @@ func TestRefusedTexts(t *testing.T) {
 		m, _ := copyOf(t, all)
 		model := &words{name: "m", poison: "boat"}
 		s := New(m, model)
-		if _, err := s.Fill(t.Context()); !errors.Is(err, embed.ErrRefused) {
+		if _, err := s.Fill(t.Context()); !errors.Is(err, server.ErrRefused) {
 			t.Errorf("%d texts: %v", many, err)
 		}
 		model.poison = ""

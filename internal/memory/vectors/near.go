@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/model"
 	"engramd/internal/memory/vectors/embed"
 )
 
@@ -33,7 +34,7 @@ func (s *Source) Near(ctx context.Context, query string) (func(slug string, sect
 	}
 	q, err := localcopy.Quantized(raw[0])
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", embed.ErrAnswer, err)
+		return nil, fmt.Errorf("%w: %w", model.ErrAnswer, err)
 	}
 	sp, err := s.load(ctx, len(q))
 	if err != nil {

@@ -61,15 +61,11 @@ func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head 
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
-	head, status, err := w.Memory.Get(ctx, slug)
-	body := Body(slug, head.Text)
-	r := Result{Entry: head, Status: status, Outcome: Replaced, Was: len(body)}
+	r, err := w.there(ctx, slug, o.Base)
 	if err != nil {
 		return r, err
 	}
-	if o.Base != "" && o.Base != head.Hash {
-		return r, conflictWith(head, Replaced)
-	}
+	head, body := r.Entry, Body(slug, r.Text)
 	changed, arrived, err := change(head, body)
 	if err != nil {
 		return r, err

@@ -189,27 +189,14 @@ func (w *Writer) Mark(ctx context.Context, slug nipae.Slug, m Mark, o memory.Set
 	if slug.IsCore() {
 		return Result{}, fmt.Errorf("%w: the core is always shown, and has no front matter to %s it by", ErrField, m)
 	}
-	head, status, err := w.Memory.Get(ctx, slug)
-	r := Result{Entry: head, Status: status, Outcome: Replaced, Was: len(Body(slug, head.Text))}
+	r, err := w.there(ctx, slug, o.Base)
 	if err != nil {
 		return r, err
 	}
-	if o.Base != "" && o.Base != head.Hash {
-		return r, conflictWith(head, Replaced)
-	}
-	compose := func(old string) (composed, error) {
+	return w.change(ctx, r, slug, o, func(old string) (composed, error) {
 		text, err := m.Of(slug, frontmatter.Parse(old))
 		return composed{text: text}, err
-	}
-	new, err := compose(head.Text)
-	if err != nil {
-		return r, err
-	}
-	if new.text == head.Text && !status.Partial {
-		r.Outcome = Unchanged
-		return r, nil
-	}
-	return w.put(ctx, r, slug, head.Text, o, compose)
+	})
 }
 
 // Of returns the text of a unit with the mark. The error is ErrField for one that

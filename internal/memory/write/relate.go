@@ -2,10 +2,12 @@ package write
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
@@ -81,15 +83,14 @@ func (w *Writer) Unrelate(ctx context.Context, e Edge, o memory.SetOptions) (Res
 // relate changes the items of a relation. No item less of those that are to be
 // taken away is an error.
 func (w *Writer) relate(ctx context.Context, e Edge, o memory.SetOptions, change func([]string) []string) (Result, error) {
-	head, status, err := w.Memory.Get(ctx, e.From)
-	r := Result{Entry: head, Status: status, Outcome: Replaced, Was: len(Body(e.From, head.Text))}
-	if err != nil {
+	r, err := w.there(ctx, e.From, o.Base)
+	switch {
+	case errors.Is(err, client.ErrConflict):
+		return r, err
+	case err != nil:
 		return r, &AbsentError{e.From, err}
 	}
-	if o.Base != "" && o.Base != head.Hash {
-		return r, conflictWith(head, Replaced)
-	}
-	compose := func(old string) (composed, error) {
+	return w.change(ctx, r, e.From, o, func(old string) (composed, error) {
 		d := frontmatter.Parse(old)
 		v, _ := d.Value(e.Relation)
 		if len(v.Pairs()) > 0 {
@@ -108,16 +109,7 @@ func (w *Writer) relate(ctx context.Context, e Edge, o memory.SetOptions, change
 		}
 		text, err = w.stamped(frontmatter.Parse(text), &d, frontmatter.Told)
 		return composed{text: text}, err
-	}
-	new, err := compose(head.Text)
-	if err != nil {
-		return r, err
-	}
-	if new.text == head.Text && !status.Partial {
-		r.Outcome = Unchanged
-		return r, nil
-	}
-	return w.put(ctx, r, e.From, head.Text, o, compose)
+	})
 }
 
 // Supersede writes a draft, and then marks the memories that it supersedes,

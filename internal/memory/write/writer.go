@@ -143,6 +143,29 @@ func (w *Writer) before(ctx context.Context, slug nipae.Slug) (Result, client.En
 	return r, client.Entry{}, err
 }
 
+// there reads a memory that is to be changed; a base is what it must be.
+func (w *Writer) there(ctx context.Context, slug nipae.Slug, base string) (Result, error) {
+	head, status, err := w.Memory.Get(ctx, slug)
+	if err == nil && base != "" && base != head.Hash {
+		err = conflictWith(head, Replaced)
+	}
+	return Result{Entry: head, Status: status, Outcome: Replaced, Was: len(Body(slug, head.Text))}, err
+}
+
+// change writes what is composed of the memory that is there; the same text writes
+// nothing.
+func (w *Writer) change(ctx context.Context, r Result, slug nipae.Slug, o memory.SetOptions, compose func(old string) (composed, error)) (Result, error) {
+	new, err := compose(r.Text)
+	if err != nil {
+		return r, err
+	}
+	if new.text == r.Text && !r.Status.Partial {
+		r.Outcome = Unchanged
+		return r, nil
+	}
+	return w.put(ctx, r, slug, r.Text, o, compose)
+}
+
 func conflictWith(head client.Entry, outcome Outcome) error {
 	conflict := &client.ConflictError{Reason: "the text is not the one that the change was made for"}
 	if outcome == Replaced || head.Tombstone {

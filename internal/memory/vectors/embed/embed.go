@@ -72,7 +72,7 @@ func (c *Client) batch(ctx context.Context, texts []string) ([][]float32, error)
 		return nil, err
 	}
 	if len(out.Data) != len(texts) {
-		return nil, fmt.Errorf("%w: %d vectors for %d texts", ErrAnswer, len(out.Data), len(texts))
+		return nil, fmt.Errorf("%w: %d vectors for %d texts", model.ErrAnswer, len(out.Data), len(texts))
 	}
 	all := make([][]float32, len(texts))
 	for i, d := range out.Data {
@@ -81,7 +81,7 @@ func (c *Client) batch(ctx context.Context, texts []string) ([][]float32, error)
 			at = *d.Index
 		}
 		if at < 0 || at >= len(all) || all[at] != nil {
-			return nil, fmt.Errorf("%w: its vectors are not numbered by the texts", ErrAnswer)
+			return nil, fmt.Errorf("%w: its vectors are not numbered by the texts", model.ErrAnswer)
 		}
 		if err := c.check(d.Embedding); err != nil {
 			return nil, err
@@ -94,17 +94,17 @@ func (c *Client) batch(ctx context.Context, texts []string) ([][]float32, error)
 // check refuses what is no vector, or of another length than those before.
 func (c *Client) check(v []float32) error {
 	if len(v) == 0 || len(v) > MaxDim {
-		return fmt.Errorf("%w: a vector of %d numbers", ErrAnswer, len(v))
+		return fmt.Errorf("%w: a vector of %d numbers", model.ErrAnswer, len(v))
 	}
 	if !c.dim.CompareAndSwap(0, int64(len(v))) && c.dim.Load() != int64(len(v)) {
-		return fmt.Errorf("%w: vectors of %d and of %d numbers", ErrAnswer, c.dim.Load(), len(v))
+		return fmt.Errorf("%w: vectors of %d and of %d numbers", model.ErrAnswer, c.dim.Load(), len(v))
 	}
 	length := 0.0
 	for _, f := range v {
 		length += float64(f) * float64(f)
 	}
 	if math.IsNaN(length) || math.IsInf(length, 0) || length == 0 {
-		return fmt.Errorf("%w: a vector that says nothing", ErrAnswer)
+		return fmt.Errorf("%w: a vector that says nothing", model.ErrAnswer)
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 		return nil, nil
 	}
 	if len(texts) > MaxBatch {
-		return nil, fmt.Errorf("%w: %d texts at once", ErrAnswer, len(texts))
+		return nil, fmt.Errorf("%w: %d texts at once", model.ErrAnswer, len(texts))
 	}
 	in := struct {
 		Model     string   `json:"model"`
@@ -162,11 +162,11 @@ func (r *Reranker) Score(ctx context.Context, query string, texts []string) ([]f
 	}
 	scores, seen := make([]float64, len(texts)), make([]bool, len(texts))
 	if len(out.Results) != len(texts) {
-		return nil, fmt.Errorf("%w: %d scores for %d texts", ErrAnswer, len(out.Results), len(texts))
+		return nil, fmt.Errorf("%w: %d scores for %d texts", model.ErrAnswer, len(out.Results), len(texts))
 	}
 	for _, one := range out.Results {
 		if one.Index == nil || one.Score == nil || *one.Index < 0 || *one.Index >= len(texts) || seen[*one.Index] {
-			return nil, fmt.Errorf("%w: its scores are not numbered by the texts", ErrAnswer)
+			return nil, fmt.Errorf("%w: its scores are not numbered by the texts", model.ErrAnswer)
 		}
 		scores[*one.Index], seen[*one.Index] = *one.Score, true
 	}
@@ -208,15 +208,6 @@ const (
 	MaxBatch = 32       // texts in one request
 	MaxText  = 32 << 10 // bytes of one text; the rest is not sent
 	MaxDim   = 8192
-)
-
-// What asking fails with: see internal/memory/model.
-var (
-	ErrURL       = model.ErrURL
-	ErrPlaintext = model.ErrPlaintext
-	ErrFailed    = model.ErrFailed
-	ErrRefused   = model.ErrRefused
-	ErrAnswer    = model.ErrAnswer
 )
 
 // Options say which server is asked, and how.

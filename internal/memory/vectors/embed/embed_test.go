@@ -3,6 +3,7 @@ package embed
 import (
 	"context"
 	"encoding/json"
+	"engramd/internal/memory/model"
 	"errors"
 	"fmt"
 	"io"
@@ -78,23 +79,23 @@ func TestHostileAnswers(t *testing.T) {
 		body   string
 		want   error
 	}{
-		"too few":          {200, `{"data":[{"index":0,"embedding":[1,2]}]}`, ErrAnswer},
-		"too many":         {200, `{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}`, ErrAnswer},
-		"twice":            {200, `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, ErrAnswer},
-		"beyond":           {200, `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, ErrAnswer},
-		"before":           {200, `{"data":[{"index":0,"embedding":[1]},{"index":-1,"embedding":[1]}]}`, ErrAnswer},
-		"other length":     {200, `{"data":[{"embedding":[1,2]},{"embedding":[1]}]}`, ErrAnswer},
-		"empty":            {200, `{"data":[{"embedding":[]},{"embedding":[]}]}`, ErrAnswer},
-		"zero":             {200, `{"data":[{"embedding":[0,0]},{"embedding":[1,1]}]}`, ErrAnswer},
-		"infinite":         {200, `{"data":[{"embedding":[1e39,0]},{"embedding":[1,1]}]}`, ErrAnswer},
-		"NaN":              {200, `{"data":[{"embedding":[NaN]},{"embedding":[1]}]}`, ErrAnswer},
-		"long vector":      {200, `{"data":[{"embedding":[1` + strings.Repeat(",1", MaxDim) + `]},{"embedding":[1]}]}`, ErrAnswer},
-		"long answer":      {200, `{"data":"` + strings.Repeat("x", 16<<20) + `"}`, ErrAnswer},
-		"no JSON":          {200, `<html>the words`, ErrAnswer},
-		"refused":          {401, `the words`, ErrFailed},
-		"redirect":         {302, ``, ErrFailed},
-		"a null vector":    {200, `{"data":[null,null]}`, ErrAnswer},
-		"an error as data": {200, `{"error":{"message":"the words"}}`, ErrAnswer},
+		"too few":          {200, `{"data":[{"index":0,"embedding":[1,2]}]}`, model.ErrAnswer},
+		"too many":         {200, `{"data":[{"embedding":[1]},{"embedding":[1]},{"embedding":[1]}]}`, model.ErrAnswer},
+		"twice":            {200, `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, model.ErrAnswer},
+		"beyond":           {200, `{"data":[{"index":0,"embedding":[1]},{"index":2,"embedding":[1]}]}`, model.ErrAnswer},
+		"before":           {200, `{"data":[{"index":0,"embedding":[1]},{"index":-1,"embedding":[1]}]}`, model.ErrAnswer},
+		"other length":     {200, `{"data":[{"embedding":[1,2]},{"embedding":[1]}]}`, model.ErrAnswer},
+		"empty":            {200, `{"data":[{"embedding":[]},{"embedding":[]}]}`, model.ErrAnswer},
+		"zero":             {200, `{"data":[{"embedding":[0,0]},{"embedding":[1,1]}]}`, model.ErrAnswer},
+		"infinite":         {200, `{"data":[{"embedding":[1e39,0]},{"embedding":[1,1]}]}`, model.ErrAnswer},
+		"NaN":              {200, `{"data":[{"embedding":[NaN]},{"embedding":[1]}]}`, model.ErrAnswer},
+		"long vector":      {200, `{"data":[{"embedding":[1` + strings.Repeat(",1", MaxDim) + `]},{"embedding":[1]}]}`, model.ErrAnswer},
+		"long answer":      {200, `{"data":"` + strings.Repeat("x", 16<<20) + `"}`, model.ErrAnswer},
+		"no JSON":          {200, `<html>the words`, model.ErrAnswer},
+		"refused":          {401, `the words`, model.ErrFailed},
+		"redirect":         {302, ``, model.ErrFailed},
+		"a null vector":    {200, `{"data":[null,null]}`, model.ErrAnswer},
+		"an error as data": {200, `{"error":{"message":"the words"}}`, model.ErrAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var visited bool
@@ -120,7 +121,7 @@ func TestHostileAnswers(t *testing.T) {
 func TestHangsAndIsGone(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	if _, err := client(t, gone.URL).Embed(t.Context(), []string{"x"}); !errors.Is(err, ErrFailed) || strings.Contains(err.Error(), gone.URL) {
+	if _, err := client(t, gone.URL).Embed(t.Context(), []string{"x"}); !errors.Is(err, model.ErrFailed) || strings.Contains(err.Error(), gone.URL) {
 		t.Errorf("a server that is gone: %v", err)
 	}
 	release := make(chan struct{})
@@ -133,14 +134,14 @@ func TestHangsAndIsGone(t *testing.T) {
 	t.Cleanup(func() { close(release) })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := client(t, hanging).Embed(ctx, []string{"x"}); !errors.Is(err, ErrFailed) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := client(t, hanging).Embed(ctx, []string{"x"}); !errors.Is(err, model.ErrFailed) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a server that hangs: %v", err)
 	}
 	c, err := New(Options{URL: hanging, Model: "m", Timeout: 10 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Embed(t.Context(), []string{"x"}); !errors.Is(err, ErrFailed) {
+	if _, err := c.Embed(t.Context(), []string{"x"}); !errors.Is(err, model.ErrFailed) {
 		t.Errorf("with a time limit of its own: %v", err)
 	}
 }
@@ -155,15 +156,15 @@ func TestWhereTextsMayGo(t *testing.T) {
 		{"http://[::1]:8080/v1/embeddings", false, nil},
 		{"http://localhost:11434/v1", false, nil},
 		{"https://models.example", true, nil},
-		{"https://models.example", false, ErrPlaintext},
-		{"http://models.example", true, ErrURL},
-		{"http://192.168.0.7:8080", true, ErrURL},
-		{"http://localhost.example", true, ErrURL},
-		{"http://127.0.0.1@models.example", true, ErrURL},
-		{"https://user:password@models.example", true, ErrURL},
-		{"ftp://127.0.0.1", true, ErrURL},
-		{"127.0.0.1:8080", true, ErrURL},
-		{"", true, ErrURL},
+		{"https://models.example", false, model.ErrPlaintext},
+		{"http://models.example", true, model.ErrURL},
+		{"http://192.168.0.7:8080", true, model.ErrURL},
+		{"http://localhost.example", true, model.ErrURL},
+		{"http://127.0.0.1@models.example", true, model.ErrURL},
+		{"https://user:password@models.example", true, model.ErrURL},
+		{"ftp://127.0.0.1", true, model.ErrURL},
+		{"127.0.0.1:8080", true, model.ErrURL},
+		{"", true, model.ErrURL},
 	} {
 		_, err := New(Options{URL: c.url, Model: "m", SendPlaintext: c.allow})
 		if !errors.Is(err, c.err) || c.err == nil && err != nil {
@@ -174,7 +175,7 @@ func TestWhereTextsMayGo(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{URL: "http://localhost"}, {URL: "http://localhost", Model: "a\nb"}, {URL: "http://localhost", Model: "m", Key: "a\r\nX: y"}} {
-		if _, err := New(o); !errors.Is(err, ErrURL) || o.Key != "" && strings.Contains(err.Error(), "X: y") {
+		if _, err := New(o); !errors.Is(err, model.ErrURL) || o.Key != "" && strings.Contains(err.Error(), "X: y") {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}
@@ -200,7 +201,7 @@ func TestRerank(t *testing.T) {
 			t.Fatal(err)
 		}
 		scores, err := r.Score(t.Context(), "which?", []string{"a", "b"})
-		if !slices.Equal(scores, c.want) || (err == nil) != (c.want != nil) || err != nil && !errors.Is(err, ErrAnswer) || path != "/v1/rerank" {
+		if !slices.Equal(scores, c.want) || (err == nil) != (c.want != nil) || err != nil && !errors.Is(err, model.ErrAnswer) || path != "/v1/rerank" {
 			t.Errorf("%s: %v, %v at %s", name, scores, err, path)
 		}
 	}
@@ -246,7 +247,7 @@ func TestRefusal(t *testing.T) {
 	for status, refused := range map[int]bool{400: true, 413: true, 422: true, 500: true, 401: false, 404: false, 429: false, 503: false} {
 		c := client(t, fake(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		_, err := c.Embed(t.Context(), []string{"a"})
-		if errors.Is(err, ErrRefused) != refused || !errors.Is(err, ErrFailed) {
+		if errors.Is(err, model.ErrRefused) != refused || !errors.Is(err, model.ErrFailed) {
 			t.Errorf("%d: %v", status, err)
 		}
 	}
