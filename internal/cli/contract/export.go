@@ -23,13 +23,11 @@ import (
 // transcriptFile is what people read of an export.
 const transcriptFile = "transcript.md"
 
-type exportOptions struct {
-	with, to        string
-	shared, partial bool
-}
-
 func newExport(env *cliutil.Env) *cobra.Command {
-	var o exportOptions
+	var o struct {
+		with, to        string
+		shared, partial bool
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "export ID --to DIR [--shared-only] [--allow-partial]",
 		Short: "Write a contract's whole thread down, for a dispute",

@@ -46,16 +46,13 @@ type coreOut struct {
 	Hash      string `json:"hash,omitempty"`
 }
 
-// options are the flags of the command.
-type options struct {
-	format  string
-	timeout time.Duration
-	strict  bool
-}
-
 // New returns engramctl core.
 func New(env *cliutil.Env) *cobra.Command {
-	var o options
+	var o struct {
+		format  string
+		timeout time.Duration
+		strict  bool
+	}
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "core [--format text|json] [--timeout 3s] [--strict]",
 		Short: "Print the agent's core as a prompt section, for harnesses",

@@ -40,14 +40,12 @@ work tree is warned of. docs/folders.md has more.`,
 	return c
 }
 
-type importOptions struct {
-	source fromOptions
-	folder Options
-}
-
 // NewImport returns the command import.
 func NewImport(env *cliutil.Env) *cobra.Command {
-	var o importOptions
+	var o struct {
+		source fromOptions
+		folder Options
+	}
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",

@@ -22,13 +22,10 @@ import (
 // maxNames is how many identities an API lists at a time.
 const maxNames = 500
 
-// lsOptions are the flags of identity ls.
-type lsOptions struct {
-	limit, offset int
-}
-
 func lsCommand(env *cliutil.Env) *cobra.Command {
-	var o lsOptions
+	var o struct {
+		limit, offset int
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "ls [--limit N] [--offset N] [--json]",
 		Short: "List names, their keys, and which keys the relay keeps",

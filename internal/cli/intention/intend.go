@@ -23,16 +23,13 @@ type intentionOut struct {
 	Next  string `json:"next,omitempty"` // when it is open next
 }
 
-// intendOptions are the flags of intend.
-type intendOptions struct {
-	d     acts.Draft
-	slug  string
-	allow bool
-}
-
 // NewIntend returns engramctl intend.
 func NewIntend(env *cliutil.Env) *cobra.Command {
-	var o intendOptions
+	var o struct {
+		d     acts.Draft
+		slug  string
+		allow bool
+	}
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "intend TEXT|- [--due TIME] [--every PERIOD] [--until TIME] [--trigger WORDS] [--where project|NAME] [--action TEXT] [--slug SLUG] [--tag TAG] [--trust external] [--allow-secret] [--json]",
 		Short: "Intend to do something, at a time or when something comes up",

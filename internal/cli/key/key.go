@@ -29,14 +29,11 @@ func printKey(env *cliutil.Env, pubkey string) error {
 	return env.Show(cliutil.KeyOut{Npub: settings.Npub(pubkey), Pubkey: pubkey}, "%s\n%s\n", settings.Npub(pubkey), pubkey)
 }
 
-// newOptions are the flags of key new.
-type newOptions struct {
-	encrypted    bool
-	passwordFile string
-}
-
 func newCommand(env *cliutil.Env) *cobra.Command {
-	var o newOptions
+	var o struct {
+		encrypted    bool
+		passwordFile string
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "new FILE [--encrypt] [--password-file FILE] [--json]",
 		Short: "Make a key",

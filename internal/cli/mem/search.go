@@ -30,16 +30,13 @@ type hitOut struct {
 	Snippets []agentview.Snippet `json:"snippets"`
 }
 
-// searchOptions are the flags of mem search.
-type searchOptions struct {
-	q     answer.Query
-	every bool
-	wait  time.Duration
-	limit int
-}
-
 func searchCommand(env *cliutil.Env) *cobra.Command {
-	var o searchOptions
+	var o struct {
+		q     answer.Query
+		every bool
+		wait  time.Duration
+		limit int
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "search QUERY... [--limit N] [--all-projects] [--json]",
 		Short: "Find memories by their words",

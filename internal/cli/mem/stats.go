@@ -124,14 +124,11 @@ type datedOut struct {
 // maxNamed is how many memories of a day are named.
 const maxNamed = 5
 
-// timelineOptions are the flags of mem timeline.
-type timelineOptions struct {
-	q    answer.Query
-	wait time.Duration
-}
-
 func timelineCommand(env *cliutil.Env) *cobra.Command {
-	var o timelineOptions
+	var o struct {
+		q    answer.Query
+		wait time.Duration
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "timeline [--since TIME] [--until TIME] [--json]",
 		Short: "Draw when memories are of, by month or day",

@@ -29,16 +29,13 @@ type noteFlags struct {
 	trust       string
 }
 
-// options are the flags of the command.
-type options struct {
-	f        noteFlags
-	salience float64
-	allow    bool
-}
-
 // New returns engramctl note.
 func New(env *cliutil.Env) *cobra.Command {
-	var o options
+	var o struct {
+		f        noteFlags
+		salience float64
+		allow    bool
+	}
 	var c *cobra.Command
 	c = cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",

@@ -73,13 +73,11 @@ func (o *proposeOptions) flags(c *cobra.Command, vouch, text bool) {
 	}
 }
 
-type setOptions struct {
-	proposeOptions
-	base string
-}
-
 func newSet(env *cliutil.Env) *cobra.Command {
-	var o setOptions
+	var o struct {
+		proposeOptions
+		base string
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "set SLUG VALUE|- [--base HASH] [--why REASON] [--allow-secret] [--json]",
 		Short: "Propose a text of your own",
@@ -198,13 +196,11 @@ func runAct(ctx context.Context, env *cliutil.Env, o proposeOptions, act proposa
 	})
 }
 
-type restoreOptions struct {
-	proposeOptions
-	at string
-}
-
 func newRestore(env *cliutil.Env) *cobra.Command {
-	var o restoreOptions
+	var o struct {
+		proposeOptions
+		at string
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "restore SLUG --at TIME|ID [--vouch] [--why REASON] [--json]",
 		Short: "Propose to go back to an old version of a memory",

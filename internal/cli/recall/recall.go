@@ -45,18 +45,15 @@ type recalledOut struct {
 	Alike []agentview.Alike `json:"alike,omitempty"`
 }
 
-// options are the flags of the command.
-type options struct {
-	q              answer.Query
-	explain, every bool
-	wait           time.Duration
-	feelings       map[string]string
-	models         view.ModelFlags
-}
-
 // New returns engramctl recall.
 func New(env *cliutil.Env) *cobra.Command {
-	var o options
+	var o struct {
+		q              answer.Query
+		explain, every bool
+		wait           time.Duration
+		feelings       map[string]string
+		models         view.ModelFlags
+	}
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "recall QUERY... [--budget BYTES] [--all-projects] [--explain] [--json]",
 		Short: "Recall what is remembered on a question, as one block",

@@ -17,14 +17,11 @@ import (
 	"engramd/nips/nipae"
 )
 
-// setOptions are the flags of relays set.
-type setOptions struct {
-	read, write []string
-	none        bool
-}
-
 func setCommand(env *cliutil.Env) *cobra.Command {
-	var o setOptions
+	var o struct {
+		read, write []string
+		none        bool
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "set [URL…] [--read URL…] [--write URL…] [--none]",
 		Short: "Write the agent's own list of relays",

@@ -28,13 +28,11 @@ type ExportedOut struct {
 	Redacted  int    `json:"redacted,omitempty"` // values that were replaced
 }
 
-type exportOptions struct {
-	id, to        string
-	plain, redact bool
-}
-
 func newExport(env *cliutil.Env, f *Options) *cobra.Command {
-	var o exportOptions
+	var o struct {
+		id, to        string
+		plain, redact bool
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "export ID --to FILE [--plain [--redact-secrets=false]]",
 		Short: "Copy a snapshot out, as it is or in plain text",

@@ -14,12 +14,10 @@ import (
 	"engramd/internal/snapshot/bundle"
 )
 
-type verifyOptions struct {
-	path, id string
-}
-
 func newVerify(env *cliutil.Env, f *Options) *cobra.Command {
-	var o verifyOptions
+	var o struct {
+		path, id string
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "verify ID | --bundle FILE [--decrypt-identity FILE] [--trust KEY] [--json]",
 		Short: "Verify a snapshot, check by check",

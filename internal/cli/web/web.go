@@ -23,15 +23,12 @@ import (
 // browser keeps the page's settings by its port.
 const webListen = "127.0.0.1:7449"
 
-// options are the flags of the command.
-type options struct {
-	save, listen string
-	sum          bool
-}
-
 // New returns engramctl web.
 func New(env *cliutil.Env) *cobra.Command {
-	var o options
+	var o struct {
+		save, listen string
+		sum          bool
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "web [--save FILE] [--sha256] [--listen HOST:PORT]",
 		Short: "Show the owner's page from this machine, or save it as one file",

@@ -17,15 +17,12 @@ import (
 	"engramd/nips/nipae"
 )
 
-// linkOptions are the flags of mem link.
-type linkOptions struct {
-	remove bool
-	base   string
-	e      write.Edge
-}
-
 func linkCommand(env *cliutil.Env) *cobra.Command {
-	var o linkOptions
+	var o struct {
+		remove bool
+		base   string
+		e      write.Edge
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "link FROM RELATION TO [--strength N] [--remove] [--base HASH] [--json]",
 		Short: "Say how one memory relates to another",

@@ -19,14 +19,11 @@ import (
 // every line of the largest text out and in, with as much again for headers.
 const maxPatch = 1 << 20
 
-// patchOptions are the flags of mem patch.
-type patchOptions struct {
-	set   memory.SetOptions
-	allow bool
-}
-
 func patchCommand(env *cliutil.Env) *cobra.Command {
-	var o patchOptions
+	var o struct {
+		set   memory.SetOptions
+		allow bool
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "patch SLUG [FILE|-] [--base HASH] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Change a memory by a unified diff",

@@ -168,14 +168,11 @@ func writeOne(ctx context.Context, env *cliutil.Env, slug nipae.Slug, do func(co
 	})
 }
 
-// restoreOptions are the flags of mem restore.
-type restoreOptions struct {
-	at    string
-	allow bool
-}
-
 func restoreCommand(env *cliutil.Env) *cobra.Command {
-	var o restoreOptions
+	var o struct {
+		at    string
+		allow bool
+	}
 	c := env.Command(&cobra.Command{
 		Use:   "restore SLUG --at TIME|ID [--allow-secret] [--json]",
 		Short: "Write an old version of a memory as a new one",
