@@ -164,8 +164,3 @@ func guardContract(allow bool, texts ...string) error {
 	}
 	return nil
 }
-
-// entryFilter returns the filter of contract_read and contract_search.
-func entryFilter(t, visibility, author, query string) contract.EntryFilter {
-	return contract.EntryFilter{Type: t, Visibility: visibility, Author: cmp.Or(contract.PubKeyOf(author), author), Query: query}
-}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -187,7 +188,7 @@ func (s *contractTools) entries(ctx context.Context, in contractReadIn, query st
 		if err != nil {
 			return contractReadOut{}, err
 		}
-		all := t.Select(entryFilter(in.Type, in.Visibility, in.Author, query))
+		all := t.Select(contract.EntryFilter{Type: in.Type, Visibility: in.Visibility, Author: cmp.Or(contract.PubKeyOf(in.Author), in.Author), Query: query})
 		out := contractReadOut{ContractID: t.Contract.ID, Status: t.Contract.Status, YourRole: t.Contract.Role(s.contracts.PubKey()), Entries: []entryOut{}, Total: len(all), answer: a}
 		from := min(in.Offset, len(all))
 		if in.Last {

@@ -65,7 +65,8 @@ func (s *diagnosis) diagnose(a *about) *Failure {
 	sent := len(a.status.Published) > 0
 	switch {
 	case is(client.ErrUnverified), sent && is(client.ErrNoRelay):
-		return unconfirmed(a)
+		return &Failure{Code: CodeUnconfirmed, Message: "The change to " + name(a.slug) + " was sent, and it is not certain that it is stored.",
+			Action: "Read " + name(a.slug) + " with memory_read before anything else. Repeat the change only if it is not there; never repeat an append without having looked."}
 	case is(client.ErrUnreadable):
 		return s.unreadable(a)
 	case errors.As(a.error, &secret):
@@ -103,11 +104,6 @@ func (s *diagnosis) diagnose(a *about) *Failure {
 // plain returns the Failure of an error that is not about relays.
 func plain(err error) *Failure {
 	return cmp.Or(adviceOn(err, ofTexts), adviceOn(err, ofAll))
-}
-
-func unconfirmed(a *about) *Failure {
-	return &Failure{Code: CodeUnconfirmed, Message: "The change to " + name(a.slug) + " was sent, and it is not certain that it is stored.",
-		Action: "Read " + name(a.slug) + " with memory_read before anything else. Repeat the change only if it is not there; never repeat an append without having looked."}
 }
 
 func conflicting(a *about, c *client.ConflictError) *Failure {

@@ -129,26 +129,23 @@ type prompts struct{ m *memories }
 
 func (s *Server) addPrompts() {
 	p := &prompts{s.memories}
-	s.sdk.AddPrompt(&sdk.Prompt{Name: "core", Title: "Core memory",
-		Description: "Begin a session with the agent's core profile, or, if every relay confirms that there is none, with a hint to make one. Fails if the profile cannot be read: a session must not begin as if there were no memory."}, p.core)
-	if s.memories.minds() {
-		p.addWake(s.sdk)
+	p.add(s.sdk, "core", "Core memory", "Begin a session with the agent's core profile, or, if every relay confirms that there is none, with a hint to make one. Fails if the profile cannot be read: a session must not begin as if there were no memory.",
+		"The agent's core profile", p.section)
+	if s.memories.minds() { // as a harness's hook begins a session
+		p.add(s.sdk, "wake", "Waking", "Begin a session with all that it should begin with: the core profile, the agent's narrative, intentions that are due, what waits, and a replay of episodes. For programs that run no hooks. Fails as the prompt core does.",
+			"What a session begins with", p.beginning)
 	}
 }
 
-// addWake adds the prompt that begins a session as a harness's hook does.
-func (s *prompts) addWake(to *sdk.Server) {
-	to.AddPrompt(&sdk.Prompt{Name: "wake", Title: "Waking",
-		Description: "Begin a session with all that it should begin with: the core profile, the agent's narrative, intentions that are due, what waits, and a replay of episodes. For programs that run no hooks. Fails as the prompt core does."}, s.wake)
-}
-
-func (s *prompts) wake(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-	text, err := called(ctx, s.m.calls, "prompt", s.beginning)
-	if err != nil {
-		return nil, asError(err, coreURI)
-	}
-	return &sdk.GetPromptResult{Description: "What a session begins with",
-		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+// add adds a prompt of one text, and says what that is.
+func (s *prompts) add(to *sdk.Server, name, title, description, is string, text func(context.Context) (string, error)) {
+	to.AddPrompt(&sdk.Prompt{Name: name, Title: title, Description: description}, func(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+		said, err := called(ctx, s.m.calls, "prompt", text)
+		if err != nil {
+			return nil, asError(err, coreURI)
+		}
+		return &sdk.GetPromptResult{Description: is, Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: said}}}}, nil
+	})
 }
 
 // beginning is the core section, and what else a session begins with as far as it
@@ -180,15 +177,6 @@ func (s *prompts) beginning(ctx context.Context) (string, error) {
 		core += "\n" + told.Text
 	}
 	return core, nil
-}
-
-func (s *prompts) core(ctx context.Context, _ *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-	text, err := called(ctx, s.m.calls, "prompt", s.section)
-	if err != nil {
-		return nil, asError(err, coreURI)
-	}
-	return &sdk.GetPromptResult{Description: "The agent's core profile",
-		Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
 }
 
 // section returns the core profile as a section of a prompt.

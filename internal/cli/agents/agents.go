@@ -29,48 +29,30 @@ writes to.`,
 	}, allowCommand(env), lsCommand(env), revokeCommand(env))
 }
 
-// approvalsRemedy is for relays that did not take the list: it is no memory, so
-// that engramctl sync does not send it.
-const approvalsRemedy = "the same command brings the others up to date once they answer"
-
-// withApprovals runs do on the list of the key's owner, at the configured
-// relays: where an agent is to be let in, its own list of relays says nothing.
-func withApprovals(ctx context.Context, env *cliutil.Env, do func(ctx context.Context, list *memory.Approvals) error) error {
-	c, _, err := env.Client(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	ctx, done := env.Bounded(ctx)
-	defer done()
-	return do(ctx, memory.ApprovalsOf(c))
-}
-
 // approvalCommand makes a command that changes the list by the one agent it
 // names, and prints what that is then.
 func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change func(list *memory.Approvals, ctx context.Context, agent string) (client.Status, error)) *cobra.Command {
 	return env.Command(c, func(ctx context.Context, args []string) error {
-		agent, err := agentArgument(args[0])
+		agent, err := settings.PublicKey("agent", "the command line", args[0])
+		if err == nil && agent == "" {
+			err = exit.Usagef("the agent's public key is empty")
+		}
 		if err != nil {
 			return err
 		}
-		return withApprovals(ctx, env, func(ctx context.Context, list *memory.Approvals) error {
-			status, err := change(list, ctx, agent)
-			if err := env.ReportWith(status, cliutil.Explained(err), approvalsRemedy); err != nil {
-				return err
-			}
-			return env.Print("%s  %s\n", settings.Npub(agent), then)
-		})
+		c, _, err := env.Client(ctx) // the configured relays: where an agent is to be let in, its own list says nothing
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		ctx, done := env.Bounded(ctx)
+		defer done()
+		status, err := change(memory.ApprovalsOf(c), ctx, agent)
+		if err := env.ReportWith(status, cliutil.Explained(err), "the same command brings the others up to date once they answer"); err != nil {
+			return err
+		}
+		return env.Print("%s  %s\n", settings.Npub(agent), then)
 	})
-}
-
-// agentArgument reads an agent's public key from the command line.
-func agentArgument(arg string) (string, error) {
-	key, err := settings.PublicKey("agent", "the command line", arg)
-	if err == nil && key == "" {
-		err = exit.Usagef("the agent's public key is empty")
-	}
-	return key, err
 }
 
 // agentOut is one agent of `agents ls --json`.
@@ -113,26 +95,21 @@ have is not counted: name the relays that the agents write to.`,
 			return err
 		}
 		if env.Flags.JSON {
-			out := cliutil.AnswerOf(nil, status)
-			out.Owner = c.Identity().PubKey()
-			return env.PrintJSON(struct {
+			out := struct {
 				cliutil.AnswerOut
 				Agents []agentOut `json:"agents"`
-			}{out, agentsOut(agents)})
+			}{cliutil.AnswerOf(nil, status), []agentOut{}}
+			out.Owner = c.Identity().PubKey()
+			for _, m := range agents {
+				out.Agents = append(out.Agents, agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, view.Known(m.Last)})
+			}
+			return env.PrintJSON(out)
 		}
 		if len(agents) == 0 {
 			env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))
 		}
 		return printAgents(env, agents)
 	})
-}
-
-func agentsOut(agents []memory.AgentMemory) []agentOut {
-	out := []agentOut{}
-	for _, m := range agents {
-		out = append(out, agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, view.Known(m.Last)})
-	}
-	return out
 }
 
 func printAgents(env *cliutil.Env, agents []memory.AgentMemory) error {

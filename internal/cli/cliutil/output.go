@@ -121,9 +121,6 @@ func Plain(text string) string {
 	}, Harmless(strings.ReplaceAll(text, "\r\n", "\n")))
 }
 
-// lines returns those of a text, without the empty one after its last line end.
-func lines(text string) []string { return strings.Split(strings.TrimRight(text, "\n"), "\n") }
-
 // Indented is somebody else's text with every line indented: none of them can
 // be taken for a line of ours.
 func Indented(text string) string {
@@ -131,7 +128,7 @@ func Indented(text string) string {
 		return ""
 	}
 	out := ""
-	for _, l := range lines(Plain(text)) {
+	for l := range strings.SplitSeq(strings.TrimRight(Plain(text), "\n"), "\n") {
 		out += "    " + l + "\n"
 	}
 	return out

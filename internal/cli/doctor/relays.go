@@ -76,7 +76,7 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 		d.fail("relay", fmt.Errorf("%w: %s: %w", client.ErrNoRelay, url, err), "is it running (engramctl setup --local starts one here), and is the network up?")
 		return
 	default:
-		d.add("relay", fine, "", "%s answers: %s %s", url, softwareName(info.Software), info.Version)
+		d.add("relay", fine, "", "%s answers: %s %s", url, strings.TrimPrefix(info.Software, "pkg:generic/"), info.Version)
 		d.version(url, info, d.env.Version)
 	}
 	d.clock(url, info.Date, time.Now())
@@ -164,9 +164,4 @@ func (d *doctor) version(url string, info client.RelayInfo, ours string) {
 		return
 	}
 	d.add("version", fine, "", "%s and engramctl are both %s", url, ours)
-}
-
-// softwareName is what a relay's program is called.
-func softwareName(software string) string {
-	return strings.TrimPrefix(software, "pkg:generic/")
 }

@@ -83,8 +83,8 @@ with --yes, by the same rules, and what is there with another text is left alone
 			}
 			return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun)
 		}
-		if err := o.source.alone(); err != nil {
-			return err
+		if o.source.prefix != "" || o.source.trust != "" || o.source.update {
+			return exit.Usagef("--prefix, --trust and --update are for --from")
 		}
 		o.folder.Allow = o.source.allow
 		if isPlain(env, args[0]) {
@@ -99,14 +99,6 @@ with --yes, by the same rules, and what is there with another text is left alone
 	c.Flags().BoolVar(&o.folder.Yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
 	o.folder.Add(c, folder.Import)
 	return c
-}
-
-// alone refuses flags that are for --from only.
-func (f fromOptions) alone() error {
-	if f.prefix != "" || f.trust != "" || f.update {
-		return exit.BadUsage(errors.New("--prefix, --trust and --update are for --from"))
-	}
-	return nil
 }
 
 // How sync --watch waits.

@@ -80,7 +80,9 @@ func (in *importing) write(ctx context.Context) error {
 		}
 	}
 	for _, i := range changes {
-		if err := in.change(ctx, i); err != nil {
+		s := in.steps[i]
+		_, status, err := in.m.Set(ctx, s.Slug, s.Text, memory.SetOptions{Base: client.Hash(s.Base), Whole: true})
+		if err := in.settle(ctx, i, status, err); err != nil {
 			return err
 		}
 	}
@@ -143,13 +145,6 @@ func (in *importing) add(ctx context.Context, batch []int) error {
 		}
 	}
 	return nil
-}
-
-// change writes over what was imported before.
-func (in *importing) change(ctx context.Context, at int) error {
-	s := in.steps[at]
-	_, status, err := in.m.Set(ctx, s.Slug, s.Text, memory.SetOptions{Base: client.Hash(s.Base), Whole: true})
-	return in.settle(ctx, at, status, err)
 }
 
 // settle notes what became of a write.

@@ -184,7 +184,11 @@ func (in *importing) sum() error {
 		say(n[string(foreign.New)], "to write")
 	} else {
 		parts = append(parts, fmt.Sprintf("%d written", in.out.Wrote))
-		say(n[string(foreign.New)]+n[string(foreign.Changed)]*truth(in.update)-in.out.Wrote, "not written")
+		meant := n[string(foreign.New)]
+		if in.update {
+			meant += n[string(foreign.Changed)]
+		}
+		say(meant-in.out.Wrote, "not written")
 	}
 	if !in.update || in.out.DryRun {
 		say(n[string(foreign.Changed)], "changed since they were imported")
@@ -205,13 +209,6 @@ func (in *importing) sum() error {
 		in.Note("nothing is written yet: --yes writes it")
 	}
 	return nil
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // refusals is the error to end with if not all could be written.

@@ -205,7 +205,7 @@ func renewToken(ctx context.Context, env *cliutil.Env, agentID, file string) err
 // and removed if nothing came.
 func toPrivate(env *cliutil.Env, file string, do func(f *privateFile) error) error {
 	path := env.Path(file)
-	opened, err := newPrivate(path)
+	opened, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return exit.BadUsage(err)
 	}
@@ -242,9 +242,4 @@ func keepSecret(f *privateFile, secret, failed string) error {
 		return fmt.Errorf("%s: %w", failed, err)
 	}
 	return nil
-}
-
-// newPrivate makes a new file that only its user can read.
-func newPrivate(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }

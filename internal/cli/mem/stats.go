@@ -43,16 +43,14 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 		return view.WithPrepared(ctx, env, wait, prepare, func(v answer.View) (view.Seen, error) {
 			s := answer.Count(v, uses)
 			return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
-				return env.Show(statsOut{out, agentview.StatsOf(s, entryOf)}, "%s", statsText(s, env.Terminal.Stdout))
+				return env.Show(statsOut{out, agentview.StatsOf(s, func(h answer.Head) cliutil.EntryOut {
+					return cliutil.EntryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: cliutil.Stamp(h.UpdatedAt)}
+				})}, "%s", statsText(s, env.Terminal.Stdout))
 			}}, nil
 		})
 	})
 	view.WaitFlag(c, &wait)
 	return c
-}
-
-func entryOf(h answer.Head) cliutil.EntryOut {
-	return cliutil.EntryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: cliutil.Stamp(h.UpdatedAt)}
 }
 
 func statsText(s answer.Stats, bars bool) string {

@@ -93,7 +93,9 @@ func doubts(env *cliutil.Env, r transfer.Report) error {
 	}
 	switch {
 	case !unanswered(r):
-	case slices.ContainsFunc(r.Targets, func(t transfer.Target) bool { return !hasSource(r, t.URL) }):
+	case slices.ContainsFunc(r.Targets, func(t transfer.Target) bool {
+		return !slices.ContainsFunc(r.Sources, func(s transfer.Source) bool { return s.URL == t.URL })
+	}):
 		return fmt.Errorf("%w of those to copy from: what they have, and what others lack, is not known", client.ErrNoRelay)
 	default:
 		return fmt.Errorf("%w: what they have, and what they lack, is not known", client.ErrNoRelay)
@@ -118,11 +120,6 @@ func unanswered(r transfer.Report) bool {
 	return len(r.Sources) > 0 && !slices.ContainsFunc(r.Sources, func(s transfer.Source) bool {
 		return s.Err == nil || !errors.Is(s.Err, client.ErrUnconnected) && !errors.Is(s.Err, client.ErrTimeout)
 	}) && !slices.ContainsFunc(r.Targets, func(t transfer.Target) bool { return t.Lacked+t.Sent > 0 })
-}
-
-// hasSource reports whether a relay was one to copy from.
-func hasSource(r transfer.Report, url string) bool {
-	return slices.ContainsFunc(r.Sources, func(s transfer.Source) bool { return s.URL == url })
 }
 
 func printTarget(env *cliutil.Env, t transfer.Target, dryRun bool) error {

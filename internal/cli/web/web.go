@@ -51,7 +51,7 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 		name := "page.html"
 		if o.save != "" {
 			name = o.save
-			if err := cliutil.WriteNew(env.Path(o.save), writeWhole); err != nil {
+			if err := cliutil.WriteNew(env.Path(o.save), func(w io.Writer) error { _, err := w.Write(web.Whole()); return err }); err != nil {
 				return exit.BadUsage(err)
 			}
 		}
@@ -133,10 +133,4 @@ func loopbackHost(address string) bool {
 	}
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil && ip.Unmap().IsLoopback()
-}
-
-// writeWhole writes the page in one file.
-func writeWhole(w io.Writer) error {
-	_, err := w.Write(web.Whole())
-	return err
 }

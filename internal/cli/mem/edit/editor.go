@@ -76,8 +76,9 @@ func InEditor(ctx context.Context, env *cliutil.Env, slug nipae.Slug, old, uncha
 		return err
 	}
 	text, err := edited(ctx, env, file, old)
+	now, unread := os.ReadFile(file)
 	switch {
-	case err != nil && untouched(file, old):
+	case err != nil && unread == nil && string(now) == old:
 		return errors.Join(err, os.RemoveAll(filepath.Dir(file)))
 	case err == nil && text == old:
 		env.Note("%s: %s", slug, unchanged)
@@ -123,12 +124,6 @@ func draftFile(env *cliutil.Env, slug nipae.Slug, text string) (string, error) {
 	}
 	file := filepath.Join(dir, path.Base(string(slug))+".md")
 	return file, os.WriteFile(file, []byte(text), 0o600)
-}
-
-// untouched reports whether a file still has that text.
-func untouched(file, text string) bool {
-	now, err := os.ReadFile(file)
-	return err == nil && string(now) == text
 }
 
 // edited has a person edit a file and returns what is in it then. A line end
