@@ -100,17 +100,9 @@ func BaseFlag(c *cobra.Command, to *string) {
 }
 
 // CheckHash refuses what can be no hash, which would look like a conflict.
-func CheckHash(flag, hash string) error {
-	if hash == "" || hash == memory.BaseNone {
-		return nil
-	}
-	for _, r := range hash {
-		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {
-			return exit.Usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
-		}
-	}
-	if len(hash) != 64 {
-		return exit.Usagef("%s: want a SHA-256 in 64 lower-case hex digits", flag)
+func CheckHash(base string) error {
+	if base != "" && base != memory.BaseNone && (len(base) != 64 || strings.Trim(base, "0123456789abcdef") != "") {
+		return exit.Usagef("--base: want a SHA-256 in 64 lower-case hex digits")
 	}
 	return nil
 }

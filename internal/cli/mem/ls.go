@@ -98,7 +98,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 		case len(l.Memories) == 0 && len(kept) > 0:
 			env.Note("no memories but %d that programs keep (--all shows them)", len(kept))
 		case len(l.Memories) == 0 && unknown == 0:
-			NoteNone(ctx, env, m, l, o.all)
+			noteNone(ctx, env, m, l, o.all)
 		}
 		if env.Flags.JSON {
 			out := listingOut(m, l, status, o.all)
@@ -169,8 +169,8 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 	return w.Flush()
 }
 
-// NoteNone says that nothing was listed, and what there is instead.
-func NoteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory.Listing, all bool) {
+// noteNone says that nothing was listed, and what there is instead.
+func noteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory.Listing, all bool) {
 	var hidden []string
 	if l.Core != nil && !all {
 		hidden = append(hidden, "a core")

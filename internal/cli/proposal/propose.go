@@ -94,7 +94,7 @@ what is there now.`,
 		if err != nil {
 			return err
 		}
-		if err := cliutil.CheckHash("--base", o.base); err != nil {
+		if err := cliutil.CheckHash(o.base); err != nil {
 			return err
 		}
 		text, err := edit.Value(env, args[1], false)

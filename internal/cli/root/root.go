@@ -4,6 +4,7 @@ package root
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -20,7 +21,6 @@ import (
 	"engramd/internal/cli/identity"
 	"engramd/internal/cli/intention"
 	"engramd/internal/cli/key"
-	"engramd/internal/cli/log"
 	"engramd/internal/cli/mem"
 	"engramd/internal/cli/metabolism"
 	"engramd/internal/cli/mind"
@@ -35,7 +35,6 @@ import (
 	"engramd/internal/cli/snapshot"
 	"engramd/internal/cli/sync"
 	"engramd/internal/cli/verify"
-	"engramd/internal/cli/version"
 	"engramd/internal/cli/web"
 )
 
@@ -57,7 +56,7 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		files.NewExport(env),
 		files.NewImport(env),
 		recall.New(env),
-		log.New(env),
+		mem.NewLog(env),
 		verify.New(env),
 		verify.NewAttest(env),
 		agents.New(env),
@@ -75,7 +74,9 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		session.NewWake(env),
 		session.NewHook(env),
 		project.New(env),
-		version.New(env),
+		env.Command(&cobra.Command{Use: "version", Short: "Print version and platform", Example: "  engramctl version"}, func(context.Context, []string) error {
+			return env.Print("engramctl %s (%s, %s/%s)\n", env.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		}),
 	}
 }
 

@@ -44,7 +44,7 @@ before, and stderr names the command that marks it (mem set FROM --supersedes TO
 		if o.e.To, err = cliutil.SlugArgument(args[2]); err != nil {
 			return err
 		}
-		if err := cliutil.CheckHash("--base", o.base); err != nil {
+		if err := cliutil.CheckHash(o.base); err != nil {
 			return err
 		}
 		o.e.Relation = args[1]
@@ -105,7 +105,7 @@ func markCommand(env *cliutil.Env, m marked) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := cliutil.CheckHash("--base", base); err != nil {
+		if err := cliutil.CheckHash(base); err != nil {
 			return err
 		}
 		return writeOne(ctx, env, slug, func(ctx context.Context, to *session.Memory) (client.Entry, client.Status, error) {

@@ -46,7 +46,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 		if err != nil {
 			return err
 		}
-		if err := cliutil.CheckHash("--base", o.set.Base); err != nil {
+		if err := cliutil.CheckHash(o.set.Base); err != nil {
 			return err
 		}
 		p, err := readPatch(env, args[1:])

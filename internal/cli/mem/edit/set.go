@@ -109,7 +109,7 @@ func runSet(ctx context.Context, env *cliutil.Env, c *cobra.Command, o setOption
 	if err != nil {
 		return err
 	}
-	if err := cliutil.CheckHash("--base", o.set.Base); err != nil {
+	if err := cliutil.CheckHash(o.set.Base); err != nil {
 		return err
 	}
 	draft := write.Draft{}

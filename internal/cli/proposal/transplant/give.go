@@ -6,7 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -315,23 +315,10 @@ func giveFile(env *cliutil.Env, c *client.Client, m *session.Memory, g giveOptio
 	if err := recipients.Encrypt(&out, &plain); err != nil {
 		return exit.BadUsage(err)
 	}
-	if err := newFile(env.Path(g.file), out.Bytes()); err != nil {
+	if err := cliutil.WriteNew(env.Path(g.file), func(w io.Writer) error { _, err := out.WriteTo(w); return err }); err != nil {
 		return exit.Usagef("--file: %w", err)
 	}
 	return printGiven(env, g, units, nil)
-}
-
-// newFile writes a file that is not there yet, whole or not at all.
-func newFile(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
 }
 
 func printGiven(env *cliutil.Env, g giveOptions, units []given, made map[string]string) error {
