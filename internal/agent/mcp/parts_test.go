@@ -48,7 +48,8 @@ type options struct {
 
 // newServer returns a Server with those parts.
 func newServer(o options) *Server {
-	to := Options{Files: o.Files, Mind: o.Mind, Contracts: o.Contracts, Version: o.Version, Timeout: o.Timeout, Clock: o.Clock, Log: o.Log}
+	to := Options{Files: o.Files, Mind: o.Mind, Contracts: o.Contracts, Version: cmp.Or(o.Version, "dev"), Timeout: cmp.Or(o.Timeout, 30*time.Second), Clock: o.Clock,
+		Log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	if o.Memory != nil {
 		to.Session = parts{o.Memory, o}
 	}

@@ -12,13 +12,9 @@ import (
 	"engramd/internal/memory/write"
 )
 
-const (
-	// defaultTimeout is Options.Timeout when that is zero.
-	defaultTimeout = 30 * time.Second
-	// maxFrame is the longest accepted message, in bytes: several times the
-	// largest text with every byte escaped.
-	maxFrame = 4 << 20
-)
+// maxFrame is the longest accepted message, in bytes: several times the largest text
+// with every byte escaped.
+const maxFrame = 4 << 20
 
 // Options configure a Server. It needs Session or Contracts.
 type Options struct {
@@ -36,11 +32,10 @@ type Options struct {
 	Contracts Contracts
 	// Version is the program's version.
 	Version string
-	// Timeout bounds every call as a whole, with the time it waits for others;
-	// default 30 s.
+	// Timeout bounds every call as a whole, with the time it waits for others.
 	Timeout time.Duration
 	Clock   func() time.Time // nil means time.Now
-	// Log gets calls and their outcomes, without slugs and texts; nil discards.
+	// Log gets calls and their outcomes, without slugs and texts.
 	Log *slog.Logger
 }
 
@@ -69,17 +64,8 @@ type memories struct {
 
 // New returns a Server. It asks the relays nothing before it is called.
 func New(o Options) *Server {
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
 	if o.Clock == nil {
 		o.Clock = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.New(slog.DiscardHandler)
-	}
-	if o.Version == "" {
-		o.Version = "dev"
 	}
 	c := &calls{timeout: o.Timeout, log: o.Log, memory: newLimiter(nil, o.Clock), contracts: newLimiter(nil, o.Clock), slugs: newLocks()}
 	c.life, c.end = context.WithCancel(context.Background())

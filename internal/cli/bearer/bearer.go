@@ -76,15 +76,19 @@ func Bearing(e *cliutil.Env, t Token) (*client.Client, error) {
 	return c, nil
 }
 
-// WithContracts runs do in the name of the key or the token, at the configured
-// relays: where a contract is kept is agreed with its other party, and no list
-// of one's own says it.
-func WithContracts(ctx context.Context, e *cliutil.Env, do func(ctx context.Context, cs *contract.Contracts) error) error {
+// WithContracts runs do in the name of the key or the token, with the other party's key
+// of --with and the contracts of --poster, at the configured relays: where a contract is
+// kept is agreed with its other party, and no list of one's own says it.
+func WithContracts(ctx context.Context, e *cliutil.Env, do func(ctx context.Context, cs *contract.Contracts, with string) error) error {
+	with, err := settings.PublicKey("--with", "the command line", e.Flags.With)
+	if err != nil {
+		return err
+	}
 	poster, err := settings.PublicKey("--poster", "the command line", e.Flags.Poster)
 	if err != nil {
 		return err
 	}
-	return acting(ctx, e, false, func(ctx context.Context, cs *contract.Contracts) error { return do(ctx, cs.By(poster)) })
+	return acting(ctx, e, false, func(ctx context.Context, cs *contract.Contracts) error { return do(ctx, cs.By(poster), with) })
 }
 
 // WithNames runs do, about names of agents, in the name of the key; where there

@@ -21,8 +21,8 @@ type Flags struct {
 	Verbose, NoDiscovery     bool
 	Owner, Agent             string
 	Strict, NoMirror, JSON   bool
-	Poster                   string
-	Attest                   *bool // nil: as the profile has it
+	Poster, With             string // of a contract
+	Attest                   *bool  // nil: as the profile has it
 }
 
 // SlugArgument reads a slug from a command line.

@@ -61,12 +61,8 @@ expired. While it is open only its poster writes; when it has ended, nobody.`,
 }
 
 // withThread reads a contract and reports how that went.
-func withThread(ctx context.Context, env *cliutil.Env, id, with string, do func(me string, t contract.Thread, s client.Status) error) error {
-	with, err := settings.PublicKey("--with", "the command line", with)
-	if err != nil {
-		return err
-	}
-	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+func withThread(ctx context.Context, env *cliutil.Env, id string, do func(me string, t contract.Thread, s client.Status) error) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts, with string) error {
 		t, s, err := cs.Thread(ctx, id, with)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
@@ -78,20 +74,12 @@ func withThread(ctx context.Context, env *cliutil.Env, id, with string, do func(
 	})
 }
 
-// threadOptions are those of what shows a contract.
-type threadOptions struct {
-	with string
-}
-
-func (o *threadOptions) flags(env *cliutil.Env, c *cobra.Command) {
-	whichFlags(env, c, &o.with)
-}
-
 // whichFlags say which contract is meant where several have its id: --with and
 // --poster.
-func whichFlags(env *cliutil.Env, c *cobra.Command, with *string) {
-	c.Flags().StringVar(with, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
+func whichFlags(env *cliutil.Env, c *cobra.Command) *cobra.Command {
+	c.Flags().StringVar(&env.Flags.With, "with", "", "`pubkey` (npub or hex) of the other party, where several contracts have this id")
 	c.Flags().StringVar(&env.Flags.Poster, "poster", "", "`pubkey` of the poster, where the id is another's contract, too")
+	return c
 }
 
 // partyOut is one side of a contract in JSON.

@@ -21,8 +21,7 @@ import (
 )
 
 func newDisclose(env *cliutil.Env) *cobra.Command {
-	var with string
-	c := env.Command(&cobra.Command{
+	return whichFlags(env, env.Command(&cobra.Command{
 		Use:   "disclose ID ENTRY",
 		Short: "Open one sealed entry to somebody else",
 		Long: `Print what opens one sealed entry to somebody who is no party, such as an arbitrator:
@@ -33,11 +32,7 @@ its author signed it (contract disclosed); hand it over accordingly.
 ENTRY is an entry id, as contract read prints it, or an event id.`,
 		Example: `  engramctl contract disclose ID mem_25becee1e170 > promise.json`,
 	}, func(ctx context.Context, args []string) error {
-		other, err := settings.PublicKey("--with", "the command line", with)
-		if err != nil {
-			return err
-		}
-		return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+		return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts, other string) error {
 			d, s, err := cs.Disclose(ctx, args[0], other, args[1])
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
@@ -48,9 +43,7 @@ ENTRY is an entry id, as contract read prints it, or an event id.`,
 			}
 			return env.Print("%s\n", line)
 		})
-	})
-	whichFlags(env, c, &with)
-	return c
+	}))
 }
 
 func newDisclosed(env *cliutil.Env) *cobra.Command {

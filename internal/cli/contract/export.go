@@ -25,7 +25,7 @@ const transcriptFile = "transcript.md"
 
 func newExport(env *cliutil.Env) *cobra.Command {
 	var o struct {
-		with, to        string
+		to              string
 		shared, partial bool
 	}
 	c := env.Command(&cobra.Command{
@@ -57,7 +57,7 @@ may lack something. engramctl contract verify checks the folder.`,
 			return exit.Usagef("where to? Give --to")
 		}
 		env.Flags.Strict = !o.partial
-		return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
+		return withThread(ctx, env, args[0], func(me string, t contract.Thread, s client.Status) error {
 			p := paper.Options{By: me, At: time.Now(), Notes: doubts(s)}
 			for _, r := range cliutil.Once(s.Relays) {
 				p.Relays = append(p.Relays, r.URL)
@@ -75,7 +75,7 @@ may lack something. engramctl contract verify checks the folder.`,
 			return env.Print("%d entries, %d signed events: %s\n", len(t.Entries), len(paper.Signed(t)), filepath.Join(o.to, transcriptFile))
 		})
 	})
-	whichFlags(env, c, &o.with)
+	whichFlags(env, c)
 	c.Flags().StringVar(&o.to, "to", "", "`folder` to make")
 	c.Flags().BoolVar(&o.shared, "shared-only", false, "leave private entries out")
 	c.Flags().BoolVar(&o.partial, "allow-partial", false, "export also if some relay failed")

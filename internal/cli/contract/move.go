@@ -11,7 +11,6 @@ import (
 	"engramd/internal/cli/bearer"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/client/contract"
 	"engramd/nips/niptemp"
@@ -50,13 +49,12 @@ key's move.`,
 
 // moveOptions are what moves and decisions take beside the contract and its status.
 type moveOptions struct {
-	threadOptions
 	allow       bool
 	note, event string
 }
 
 func (o *moveOptions) flags(env *cliutil.Env, c *cobra.Command) {
-	o.threadOptions.flags(env, c)
+	whichFlags(env, c)
 	cliutil.SecretFlag(c, &o.allow)
 	eventFlag(c, &o.event)
 	c.Flags().StringVar(&o.note, "note", "", "`TEXT` that says why")
@@ -66,10 +64,6 @@ func (o *moveOptions) flags(env *cliutil.Env, c *cobra.Command) {
 // it stands then.
 func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []string,
 	move func(*contract.Contracts, context.Context, string, string, string, string, *nostr.Event) (contract.Contract, client.Status, error)) error {
-	other, err := settings.PublicKey("--with", "the command line", o.with)
-	if err != nil {
-		return err
-	}
 	if err := cliutil.CheckText(o.note); err != nil {
 		return err
 	}
@@ -80,7 +74,7 @@ func moveContract(ctx context.Context, env *cliutil.Env, o moveOptions, args []s
 	if err != nil {
 		return err
 	}
-	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts, other string) error {
 		c, s, err := move(cs, ctx, args[0], other, args[1], o.note, ev)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
@@ -123,7 +117,6 @@ func onlyThere(c contract.Contract) string {
 }
 
 type sayOptions struct {
-	threadOptions
 	saying contract.Saying
 	allow  bool
 	event  string
@@ -161,7 +154,7 @@ Prints the entry's id and its event's.`,
 			return cliutil.Arguments("ID", "TEXT")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error { return runSay(ctx, env, o, args) })
-	o.flags(env, c)
+	whichFlags(env, c)
 	cliutil.SecretFlag(c, &o.allow)
 	eventFlag(c, &o.event)
 	c.Flags().StringVar(&o.saying.Type, "type", "message", "`TYPE` of the entry")
@@ -174,10 +167,7 @@ Prints the entry's id and its event's.`,
 }
 
 func runSay(ctx context.Context, env *cliutil.Env, o sayOptions, args []string) error {
-	other, err := settings.PublicKey("--with", "the command line", o.with)
-	if err != nil {
-		return err
-	}
+	var err error
 	if o.saying.Event, err = eventFile(env, o.event); err != nil {
 		return err
 	}
@@ -196,7 +186,7 @@ func runSay(ctx context.Context, env *cliutil.Env, o sayOptions, args []string) 
 	if err := guard(o.allow, texts...); err != nil {
 		return err
 	}
-	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts, other string) error {
 		e, status, err := cs.Say(ctx, args[0], other, o.saying)
 		if err := env.ReportWith(status, err, cliutil.ContractRemedy); err != nil {
 			return err

@@ -83,7 +83,7 @@ func runNew(ctx context.Context, env *cliutil.Env, o newOptions, args []string) 
 	if o.offer.AmountSats < 0 {
 		return exit.Usagef("--sats must not be negative")
 	}
-	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+	return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts, _ string) error {
 		c, s, err := cs.New(ctx, o.offer)
 		if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 			return err
@@ -137,7 +137,7 @@ entries are known, and no state, is "unknown", and your role in it is that of a 
 		if err := checkStatus("--status", status, true); err != nil {
 			return err
 		}
-		return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts) error {
+		return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts, _ string) error {
 			all, s, err := cs.List(ctx, status)
 			if err == nil && len(all) == 0 && s.Partial {
 				err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)

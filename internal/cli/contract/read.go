@@ -124,12 +124,11 @@ entries are shown to parties only, by relays that keep them.`,
 }
 
 type searchOptions struct {
-	threadOptions
 	filter contract.EntryFilter
 }
 
 func (o *searchOptions) flags(env *cliutil.Env, c *cobra.Command) {
-	o.threadOptions.flags(env, c)
+	whichFlags(env, c)
 	c.Flags().StringVar(&o.filter.Type, "type", "", "only entries of this `TYPE`")
 	c.Flags().StringVar(&o.filter.Visibility, "visibility", "", "only shared or private ones")
 	c.Flags().StringVar(&o.filter.Author, "author", "", "only those of `WHO`: poster, worker, a public key or an agent id")
@@ -161,7 +160,7 @@ func printEntries(ctx context.Context, env *cliutil.Env, o readOptions, id strin
 	if key, err := settings.PublicKey("--author", "the command line", o.filter.Author); err == nil {
 		o.filter.Author = key // an npub too
 	}
-	return withThread(ctx, env, id, o.with, func(_ string, t contract.Thread, s client.Status) error {
+	return withThread(ctx, env, id, func(_ string, t contract.Thread, s client.Status) error {
 		entries := t.Select(o.filter)
 		out := threadOut{AnswerOut: cliutil.AnswerOf(nil, s), ContractID: t.Contract.ID, Status: t.Contract.Status, Entries: []entryOut{}, Total: len(entries)}
 		var moves []contract.Move

@@ -19,8 +19,7 @@ import (
 )
 
 func newShow(env *cliutil.Env) *cobra.Command {
-	var o threadOptions
-	c := env.Command(&cobra.Command{
+	return whichFlags(env, env.Command(&cobra.Command{
 		Use:   "show ID [--json]",
 		Short: "Show a contract: parties, status, and how it got there",
 		Long: `Show a contract: its parties, status and terms, and the state moves that were seen, each
@@ -28,7 +27,7 @@ with its author, its date and its number in the order of arrival, if a relay tel
 what is gone for good. What the parties said is what contract read shows.`,
 		Example: `  engramctl contract show 25becee1-e170-42e3-b8aa-51d3e864ce60`,
 	}, func(ctx context.Context, args []string) error {
-		return withThread(ctx, env, args[0], o.with, func(me string, t contract.Thread, s client.Status) error {
+		return withThread(ctx, env, args[0], func(me string, t contract.Thread, s client.Status) error {
 			if env.Flags.JSON {
 				return env.PrintJSON(struct {
 					answerOut
@@ -38,9 +37,7 @@ what is gone for good. What the parties said is what contract read shows.`,
 			}
 			return printContract(env, t, me)
 		})
-	})
-	o.flags(env, c)
-	return c
+	}))
 }
 
 // moveOut is a state move in JSON.
@@ -137,15 +134,14 @@ func deciding(c contract.Contract, line func(name, format string, args ...any)) 
 }
 
 func newSummary(env *cliutil.Env) *cobra.Command {
-	var o threadOptions
-	c := env.Command(&cobra.Command{
+	return whichFlags(env, env.Command(&cobra.Command{
 		Use:   "summary ID [--json]",
 		Short: "Count a contract's entries by type, author and visibility",
 		Long: `Count the entries of a contract that you may see, by type, author and visibility, and how
 many of them are published as signed events; and its moves, with the notes that say why.`,
 		Example: `  engramctl contract summary ID --json`,
 	}, func(ctx context.Context, args []string) error {
-		return withThread(ctx, env, args[0], o.with, func(_ string, t contract.Thread, s client.Status) error {
+		return withThread(ctx, env, args[0], func(_ string, t contract.Thread, s client.Status) error {
 			sum := t.Summary()
 			if env.Flags.JSON {
 				return env.PrintJSON(struct {
@@ -155,9 +151,7 @@ many of them are published as signed events; and its moves, with the notes that 
 			}
 			return printSummary(env, t, sum)
 		})
-	})
-	o.flags(env, c)
-	return c
+	}))
 }
 
 func printSummary(env *cliutil.Env, t contract.Thread, sum contract.Summary) error {
