@@ -1,6 +1,7 @@
 package cliutil
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -97,6 +98,17 @@ func OwnSlug(arg string) (nipae.Slug, error) {
 // BaseFlag is --base.
 func BaseFlag(c *cobra.Command, to *string) {
 	c.Flags().StringVar(to, "base", "", "write only if the text now is the one with this `HASH` (\"none\": if there is none)")
+}
+
+// OnSlug is for a command of which the first argument is a slug.
+func OnSlug(read func(string) (nipae.Slug, error), do func(ctx context.Context, slug nipae.Slug, args []string) error) func(context.Context, []string) error {
+	return func(ctx context.Context, args []string) error {
+		slug, err := read(args[0])
+		if err != nil {
+			return err
+		}
+		return do(ctx, slug, args)
+	}
 }
 
 // CheckHash refuses what can be no hash, which would look like a conflict.

@@ -49,13 +49,10 @@ tells which, by its state: "present", "removed" or "absent".`,
 		Example: `  engramctl mem get notes
   engramctl mem get core --agent npub1…
   engramctl mem get notes --at 2026-01-31`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.SlugArgument(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.SlugArgument, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		var when memory.When
 		if at != "" {
+			var err error
 			if when, err = memory.ParseWhen(at, time.Now()); err != nil {
 				return exit.Usagef("--at: %w", err)
 			}
@@ -79,7 +76,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 			}
 			return env.PrintText(entry.Text)
 		})
-	})
+	}))
 	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
 	return c
 }
@@ -115,11 +112,7 @@ func hashCommand(env *cliutil.Env) *cobra.Command {
 takes, and what sha256sum says of the output of mem get.`,
 		Example: `  base=$(engramctl mem hash notes)
   engramctl mem get notes | sha256sum`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.SlugArgument(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.SlugArgument, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			entry, status, err := m.Get(ctx, slug)
 			if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
@@ -127,7 +120,7 @@ takes, and what sha256sum says of the output of mem get.`,
 			}
 			return env.Print("%s\n", entry.Hash)
 		})
-	})
+	}))
 }
 
 func rmCommand(env *cliutil.Env) *cobra.Command {
@@ -139,11 +132,7 @@ func rmCommand(env *cliutil.Env) *cobra.Command {
 history for a while (mem log, mem restore). The core cannot be removed, only
 written anew. Exit code 1 if there is nothing to remove.`,
 		Example: `  engramctl mem rm notes`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.SlugArgument(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.SlugArgument, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		if slug.IsCore() {
 			return exit.BadUsage(client.ErrCore)
 		}
@@ -158,7 +147,7 @@ written anew. Exit code 1 if there is nothing to remove.`,
 				Removed bool   `json:"removed"`
 			}{cliutil.AnswerOf(m, status), string(slug), true}, "%s  removed\n", slug)
 		})
-	})
+	}))
 	edit.OverFlag(c, &over)
 	return c
 }

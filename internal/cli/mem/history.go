@@ -39,11 +39,7 @@ diff -u; nothing is printed if the texts are the same.`,
 		Example: `  engramctl mem diff notes
   engramctl mem diff notes 2026-01-31
   engramctl mem diff notes 5f1b8e0c9a3d2e44 2c9d01aa5b7e6f10`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.SlugArgument(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.SlugArgument, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		var whens []memory.When
 		for _, arg := range args[1:] {
 			when, err := memory.ParseWhen(arg, time.Now())
@@ -59,7 +55,7 @@ diff -u; nothing is printed if the texts are the same.`,
 			}
 			return printDiff(env, m, slug, from, to, status)
 		})
-	})
+	}))
 }
 
 func printDiff(env *cliutil.Env, m *session.Memory, slug nipae.Slug, from, to client.Entry, status client.Status) error {
@@ -103,11 +99,7 @@ With --text, what each version says stands below it, indented.`,
 		Example: `  engramctl mem log notes
   engramctl mem log notes --text
   engramctl mem log notes --json | jq '.versions[1].id'`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.SlugArgument(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.SlugArgument, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
 			versions, status, err := m.Log(ctx, slug)
 			if err := env.Report(status, cliutil.About(slug, client.Entry{}, err)); err != nil {
@@ -122,7 +114,7 @@ With --text, what each version says stands below it, indented.`,
 			}
 			return printVersions(env, versions, texts)
 		})
-	})
+	}))
 	c.Flags().BoolVar(&texts, "text", false, "show the texts too")
 	return c
 }

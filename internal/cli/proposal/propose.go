@@ -89,11 +89,7 @@ agent wrote, use propose edit: that keeps the text's trust.
 --base is the hash of the text that it is made for, or "none"; else it is made for
 what is there now.`,
 		Example: `  engramctl propose set people/ana "Ana prefers Portuguese" --agent npub1… --why "she said so"`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.OwnSlug, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		if err := cliutil.CheckHash(o.base); err != nil {
 			return err
 		}
@@ -109,7 +105,7 @@ what is there now.`,
 			}
 			return proposals.Proposal{Act: proposals.Write, Base: o.base, Text: text}, err
 		})
-	})
+	}))
 	o.flags(c, false, true)
 	cliutil.BaseFlag(c, &o.base)
 	return c
@@ -132,11 +128,7 @@ trust: what the agent only observed is not told because a word of it was correct
 			}
 			return cliutil.Arguments("SLUG")(nil, args)
 		},
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.OwnSlug, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		if len(args) == 1 {
 			return proposeEdited(ctx, env, o, slug)
 		}
@@ -148,7 +140,7 @@ trust: what the agent only observed is not told because a word of it was correct
 			head, err := proposedAbout(ctx, env, m, slug)
 			return proposals.Proposal{Act: proposals.Edit, Base: head.Hash, Text: text, Vouch: o.vouch}, err
 		})
-	})
+	}))
 	o.flags(c, true, true)
 	return c
 }
@@ -207,11 +199,7 @@ func newRestore(env *cliutil.Env) *cobra.Command {
 		Long: `Propose to write an old version of a memory (mem log --agent) as a new one (mem
 restore). It comes back byte for byte, with the trust that it had.`,
 		Example: `  engramctl propose restore notes --at yesterday --agent npub1…`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.OwnSlug, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		when, err := memory.ParseWhen(o.at, time.Now())
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
@@ -227,7 +215,7 @@ restore). It comes back byte for byte, with the trust that it had.`,
 			}
 			return proposals.Proposal{Act: proposals.Restore, Base: cmp.Or(head.Hash, memory.BaseNone), Version: old.ID, Vouch: o.vouch}, nil
 		})
-	})
+	}))
 	o.flags(c, true, false)
 	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
 	return c

@@ -100,11 +100,7 @@ func markCommand(env *cliutil.Env, m marked) *cobra.Command {
 		Short:   m.short,
 		Long:    m.long,
 		Example: "  engramctl mem " + string(m.mark) + " " + m.example,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.OwnSlug, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		if err := cliutil.CheckHash(base); err != nil {
 			return err
 		}
@@ -112,7 +108,7 @@ func markCommand(env *cliutil.Env, m marked) *cobra.Command {
 			r, err := to.Writer(ctx).Mark(ctx, slug, m.mark, memory.SetOptions{Base: base, Whole: env.Flags.Strict})
 			return r.Entry, r.Status, err
 		})
-	})
+	}))
 	cliutil.BaseFlag(c, &base)
 	return c
 }

@@ -38,13 +38,9 @@ If somebody else wrote meanwhile, or it cannot be written for another reason, no
 is, and stderr says where the file with your text is. Without a change nothing is
 written.`,
 		Example: `  EDITOR=nano engramctl mem edit projects/atlas`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.OwnSlug, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		return memEdit(ctx, env, slug, cliutil.Guard(allow))
-	})
+	}))
 	cliutil.SecretFlag(c, &allow)
 	return c
 }

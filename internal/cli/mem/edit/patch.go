@@ -13,6 +13,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/nips/nipae"
 )
 
 // maxPatch is the size of the largest patch that can make sense, in bytes:
@@ -41,11 +42,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 		Example: `  engramctl mem get notes > old; cp old new; $EDITOR new
   diff -u old new | engramctl mem patch notes --base "$(sha256sum < old | cut -c1-64)"
   git diff --no-index old new | engramctl mem patch notes`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.OwnSlug(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.OwnSlug, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		if err := cliutil.CheckHash(o.set.Base); err != nil {
 			return err
 		}
@@ -71,7 +68,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)
 		})
-	})
+	}))
 	cliutil.BaseFlag(c, &o.set.Base)
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().BoolVar(&o.set.AllowEmpty, "allow-empty", false, "write also if nothing is left")

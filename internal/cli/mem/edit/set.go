@@ -181,11 +181,7 @@ what was current becomes part of the history. A version in which something looks
 like a secret is refused (see mem set).`,
 		Example: `  engramctl mem restore notes --at 2026-01-31T12:00:00Z
   engramctl mem restore notes --at 5f1b8e0c9a3d2e44`,
-	}, func(ctx context.Context, args []string) error {
-		slug, err := cliutil.SlugArgument(args[0])
-		if err != nil {
-			return err
-		}
+	}, cliutil.OnSlug(cliutil.SlugArgument, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		when, err := memory.ParseWhen(o.at, time.Now())
 		if err != nil {
 			return exit.Usagef("--at: %w", err)
@@ -193,7 +189,7 @@ like a secret is refused (see mem set).`,
 		return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
 			return m.Restore(ctx, slug, when, cliutil.Guard(o.allow))
 		})
-	})
+	}))
 	cliutil.SecretFlag(c, &o.allow)
 	c.Flags().StringVar(&o.at, "at", "", "the version of `TIME` or ID")
 	_ = c.MarkFlagRequired("at") // cannot fail: the flag exists
