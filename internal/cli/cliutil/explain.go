@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"engramd/internal/agent/session"
@@ -18,16 +19,8 @@ import (
 
 // Understood makes a usage error of what is wrong with the words of a command.
 func Understood(err error) error {
-	var claim *write.ClaimError
-	if errors.As(err, &exit.UsageError{}) {
-		return err
-	}
-	for _, target := range []error{write.ErrField, write.ErrReserved, frontmatter.ErrHead, frontmatter.ErrValue} {
-		if errors.Is(err, target) {
-			return exit.BadUsage(err)
-		}
-	}
-	if errors.As(err, &claim) {
+	input := []error{write.ErrField, write.ErrReserved, frontmatter.ErrHead, frontmatter.ErrValue}
+	if _, claims := errors.AsType[*write.ClaimError](err); claims || slices.ContainsFunc(input, func(target error) bool { return errors.Is(err, target) }) {
 		return exit.BadUsage(err)
 	}
 	return err

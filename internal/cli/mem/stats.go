@@ -228,7 +228,7 @@ engramctl recall. To get an answer to a question, use that.`,
 		if o.limit < 1 || o.limit > answer.MaxHits {
 			return exit.Usagef("--limit is %d; it must be from 1 to %d", o.limit, answer.MaxHits)
 		}
-		o.q.Text = view.QueryOf(args)
+		o.q.Text = strings.Join(args, " ")
 		return view.WithPrepared(ctx, env, o.wait, func(ctx context.Context, s *session.Session) {
 			o.q.Scope = s.Place.Scope(ctx, o.every)
 		}, func(v answer.View) (view.Seen, error) {

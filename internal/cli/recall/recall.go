@@ -88,7 +88,7 @@ compared beside words, and the best are put in its order.`,
 		Args: view.Question,
 	}, func(ctx context.Context, args []string) error {
 		var err error
-		o.q.Text = view.QueryOf(args)
+		o.q.Text = strings.Join(args, " ")
 		if o.q.Emotion, err = view.Emotions(o.feelings); err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -141,9 +140,6 @@ func Question(_ *cobra.Command, args []string) error {
 	}
 	return nil
 }
-
-// QueryOf returns the query that the arguments of a command make.
-func QueryOf(args []string) string { return strings.Join(args, " ") }
 
 // FoundOut is a memory that was found, in JSON.
 type FoundOut struct {
