@@ -98,15 +98,7 @@ func Reach(engrams []Engram) Graph {
 			g.Nodes = append(g.Nodes, Node{Slug: slug, To: References(text), Depth: -1})
 		}
 	}
-	slices.SortFunc(g.Nodes, func(a, b Node) int {
-		if a.Slug.IsCore() != b.Slug.IsCore() {
-			if a.Slug.IsCore() {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.Slug, b.Slug)
-	})
+	slices.SortFunc(g.Nodes, func(a, b Node) int { return cmp.Compare(a.Slug, b.Slug) }) // core comes before mem/
 	index := make(map[Slug]int, len(g.Nodes))
 	for i, n := range g.Nodes {
 		index[n.Slug] = i
