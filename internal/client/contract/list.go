@@ -63,13 +63,15 @@ func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, clien
 	return all, s, nil
 }
 
+// key tells contracts apart: by id, and the keys between which they are.
+type key struct {
+	id   string
+	pair [2]string
+}
+
 // merged adds contracts that are known from events to those of the API.
 func merged(listed, more []Contract) []Contract {
 	var all []Contract
-	type key struct {
-		id   string
-		pair [2]string
-	}
 	seen := map[key]bool{}
 	offered := map[string]bool{} // contracts of an API that had no worker when they were made
 	for i, c := range slices.Concat(listed, more) {
@@ -92,10 +94,6 @@ func merged(listed, more []Contract) []Contract {
 // offer to nobody in particular is one as long as nobody is seen to have taken
 // it.
 func fromStates(events map[string]*nostr.Event) []Contract {
-	type key struct {
-		id   string
-		pair [2]string
-	}
 	groups := map[key][]*nostr.Event{}
 	for _, ev := range events {
 		k := key{ev.Tags.GetD(), pairAmong(ev, events)}

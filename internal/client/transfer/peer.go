@@ -268,7 +268,10 @@ func (p *Peer) discreetly(f nostr.Filter, take func(*nostr.Event) error, ask fun
 		}
 		return take(ev)
 	}
-	if !p.shows() {
+	p.mu.Lock()
+	shown := p.shown // it has wanted to know who asks
+	p.mu.Unlock()
+	if !shown {
 		err := ask(wide, matching, func(*client.Conn) error { return nil })
 		if !errors.Is(err, client.ErrAuth) {
 			return err
@@ -279,11 +282,4 @@ func (p *Peer) discreetly(f nostr.Filter, take func(*nostr.Event) error, ask fun
 	}
 	wide.Tags = client.OwnersOnly(f.Tags)
 	return ask(wide, matching, (*client.Conn).Show)
-}
-
-// shows reports whether the relay has wanted to know who asks.
-func (p *Peer) shows() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.shown
 }
