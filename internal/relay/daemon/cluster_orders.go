@@ -13,7 +13,6 @@ import (
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
-	"engramd/internal/relay/gate"
 	"engramd/internal/relay/management"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/replica"
@@ -133,7 +132,7 @@ func (p *process) orders() []control.Order {
 			if args.Filters == nil {
 				return nil, errors.New("nothing to delete was named")
 			}
-			done, err := management.Remove(ctx, p.store, gate.Operator(), args.Filters)
+			done, err := wiring.Remove(ctx, p.store, args.Filters)
 			p.log.Info("delete", "removed", management.Total(done), "complete", err == nil)
 			return done, err
 		}),

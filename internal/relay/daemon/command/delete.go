@@ -76,7 +76,7 @@ func (c *deleteCommand) remove(ctx context.Context) (done store.Removal, err err
 		return done, err
 	}
 	err = order(ctx, c.cfg, orders.Delete, orders.DeleteArgs{Filters: &c.filters}, &done, nil, func(s *sqlite.Store) (err error) {
-		done, err = management.Remove(ctx, s, gate.Operator(), &c.filters)
+		done, err = wiring.Remove(ctx, s, &c.filters)
 		return err
 	})
 	return done, err

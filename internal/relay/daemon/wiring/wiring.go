@@ -19,6 +19,7 @@ import (
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/retention"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 )
 
 // UsageError is a mistake on the command line or in the configuration.
@@ -40,6 +41,11 @@ func Lookup(env []string) func(name string) (string, bool) {
 		}
 		return value, ok
 	}
+}
+
+// Remove removes what filters match, as the operator's own.
+func Remove(ctx context.Context, s *sqlite.Store, filters *management.Filters) (store.Removal, error) {
+	return management.Remove(ctx, s, gate.Operator(), filters)
 }
 
 // AdminConfig returns the part of the configuration that the API may add to.
