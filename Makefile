@@ -44,8 +44,8 @@ GOTEST = $(GO) test $(GOTAGS) -vet=off -timeout 30m
 # Many tests wait, for relays or for the disk: a package more at once than there are processors.
 SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) + 1)))
 
-test: test-programs ## every test that looks at no clock; at most 5 minutes on two cores
-	@$(NOTED); $(GOTEST) $(SIDES) ./... || code=$$?; $(NAMED)
+test: test-programs ## every test that looks at no clock, and what recall reaches; at most 5 minutes on two cores
+	@$(NOTED); $(GOTEST) $(SIDES) ./... || code=$$?; (cd cmd/engram-load && $(GOTEST) ./internal/measure) || code=$$?; $(NAMED)
 
 # The packages that share memory are those that import sync, as go list names them; with
 # the race detector their tests have the short form.
@@ -68,7 +68,7 @@ nightly: ## everything that looks at a clock, and all else that a landing leaves
 	.ci/nightly
 
 load: ## the tests of engram-load, a module of its own, and what recall reaches
-	cd cmd/engram-load && $(GO) test $(GOTAGS) -race -timeout 30m $$($(GO) list ./... | grep -v /peers$$)
+	cd cmd/engram-load && $(GO) test -tags "$(TAGS) nightly" -race -timeout 30m $$($(GO) list ./... | grep -v /peers$$)
 
 # The servers of the log are of a module of their own. What is in it is vetted here, for
 # nothing else needs that module. The programs are built once.
@@ -212,7 +212,7 @@ lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"
 	$(GO) vet ./...
 	$(GO) vet -tags "$(TAGS) nightly" ./...
-	cd cmd/engram-load && $(GO) vet $(GOTAGS) ./...
+	cd cmd/engram-load && $(GO) vet -tags "$(TAGS) nightly" ./...
 	cd packaging && $(GO) vet ./...
 
 lines: ## how much of what there is
