@@ -74,7 +74,7 @@ func (cs *Contracts) Identities(ctx context.Context, limit, offset int) (out Age
 		Total      int             `json:"total"`
 	}
 	query := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset)}}
-	status, err = cs.atHome(ctx, client.Call{Path: "/api/identities", Query: query}, &page, func() error {
+	status, err = atHome(ctx, cs, client.Call{Path: "/api/identities", Query: query}, &page, func() error {
 		if page.Identities == nil {
 			return fmt.Errorf("%w: it answered with no list of identities", client.ErrMisbehaved)
 		}
@@ -110,7 +110,7 @@ func (cs *Contracts) DeleteIdentity(ctx context.Context, agentID string, withKey
 // a key without a name.
 func (cs *Contracts) Me(ctx context.Context) (id AgentIdentity, status client.Status, err error) {
 	var w wireIdentity
-	status, err = cs.atHome(ctx, client.Call{Path: "/api/identity"}, &w, func() (err error) {
+	status, err = atHome(ctx, cs, client.Call{Path: "/api/identity"}, &w, func() (err error) {
 		id, err = w.identity(w.AgentID)
 		return err
 	})

@@ -337,7 +337,7 @@ func (cs *Contracts) postEntry(ctx context.Context, t Thread, s Saying, ev *nost
 	home := relayAt(t.Contract.Home)
 	var w wireEntry
 	call := client.Call{Method: http.MethodPost, Path: contractPath(t.Contract.ID, "memory"), Query: byPoster(cs.poster), Body: request}
-	if err := cs.post(ctx, home, call, &w, status); err != nil {
+	if err := post(ctx, cs, home, call, &w, status); err != nil {
 		return Entry{}, err
 	}
 	e := w.entry()

@@ -107,7 +107,7 @@ func (cs *Contracts) identityCall(ctx context.Context, agentID string, call clie
 	if agentID == "" || strings.Trim(agentID, ".") == "" {
 		return w, id, status, fmt.Errorf("%w: %q is no agent id", client.ErrInvalid, agentID) // "." and ".." would be another path
 	}
-	status, err = cs.atHome(ctx, call, &w, func() (err error) {
+	status, err = atHome(ctx, cs, call, &w, func() (err error) {
 		id, err = w.identity(agentID)
 		return err
 	})
@@ -116,7 +116,7 @@ func (cs *Contracts) identityCall(ctx context.Context, agentID string, call clie
 
 // atHome makes a call to the first relay with a contract API, and reads what it
 // answered.
-func (cs *Contracts) atHome(ctx context.Context, call client.Call, out any, read func() error) (status client.Status, err error) {
+func atHome(ctx context.Context, cs *Contracts, call client.Call, out any, read func() error) (status client.Status, err error) {
 	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	home, status, err := cs.home(ctx)
@@ -126,7 +126,7 @@ func (cs *Contracts) atHome(ctx context.Context, call client.Call, out any, read
 	case home == nil:
 		return status, client.ErrNoAPI
 	case call.Method != "":
-		if err := cs.post(ctx, *home, call, out, &status); err != nil {
+		if err := post(ctx, cs, *home, call, out, &status); err != nil {
 			return status, err
 		}
 	default:

@@ -186,14 +186,14 @@ func resolve(ctx context.Context, cs *Contracts, t client.Target, name string) (
 // postContract sends a change of a contract to its API.
 func (cs *Contracts) postContract(ctx context.Context, t client.Target, path string, request map[string]any, status *client.Status) (Contract, error) {
 	var w wireContract
-	if err := cs.post(ctx, t, client.Call{Method: http.MethodPost, Path: path, Query: byPoster(cs.poster), Body: request}, &w, status); err != nil {
+	if err := post(ctx, cs, t, client.Call{Method: http.MethodPost, Path: path, Query: byPoster(cs.poster), Body: request}, &w, status); err != nil {
 		return Contract{}, err
 	}
 	return w.contract(t.URL)
 }
 
 // post makes a call to the API of a relay that changes something.
-func (cs *Contracts) post(ctx context.Context, t client.Target, call client.Call, out any, status *client.Status) error {
+func post(ctx context.Context, cs *Contracts, t client.Target, call client.Call, out any, status *client.Status) error {
 	err := cs.c.HTTP().API(ctx, t, call, out)
 	status.Published = append(status.Published, client.PublishStatus{URL: t.URL, Accepted: err == nil, Err: err, Message: "contract API"})
 	if err != nil {

@@ -118,7 +118,7 @@ func (s *scanner) frame(f *Frame, lim Limits) error {
 
 // eventFrame reads the rest of an EVENT or AUTH.
 func (s *scanner) eventFrame(f *Frame) (err error) {
-	if err := s.needs(f.Label, "an event"); err != nil {
+	if err := needs(s, f.Label, "an event"); err != nil {
 		return err
 	}
 	s.peek()
@@ -131,7 +131,7 @@ func (s *scanner) eventFrame(f *Frame) (err error) {
 
 // subID reads the subscription id of a frame that has one.
 func (s *scanner) subID(f *Frame) error {
-	if err := s.needs(f.Label, "a subscription id"); err != nil {
+	if err := needs(s, f.Label, "a subscription id"); err != nil {
 		return err
 	}
 	if s.peek() != '"' {
@@ -151,7 +151,7 @@ func (s *scanner) subID(f *Frame) error {
 // oneFilter reads the filter of a NEG-OPEN, or an array of one: which NIP-77 does
 // not have, but strfry takes and NDK sends.
 func (s *scanner) oneFilter(f *Frame, lim Limits) (err error) {
-	if err := s.needs(f.Label, "a filter"); err != nil {
+	if err := needs(s, f.Label, "a filter"); err != nil {
 		return err
 	}
 	if s.peek() != '[' {
@@ -167,7 +167,7 @@ func (s *scanner) oneFilter(f *Frame, lim Limits) (err error) {
 
 // message reads the last element of a NEG-OPEN or NEG-MSG.
 func (s *scanner) message(f *Frame) error {
-	if err := s.needs(f.Label, "a message"); err != nil {
+	if err := needs(s, f.Label, "a message"); err != nil {
 		return err
 	}
 	if s.peek() != '"' {
@@ -189,7 +189,7 @@ func (s *scanner) message(f *Frame) error {
 }
 
 // needs moves to the next element of the frame's array, or says what label needs.
-func (s *scanner) needs(label, what string) error {
+func needs(s *scanner, label, what string) error {
 	ok, err := s.element(false)
 	if err == nil && !ok {
 		err = reason(label + " needs " + what)
