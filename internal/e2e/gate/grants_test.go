@@ -26,8 +26,8 @@ var knownGrants = map[string]int{
 	"internal/relay/websocket: Authorize":                         1, // REQ (stored, search, live) and COUNT
 	"internal/relay/http: Authorize":                              1, // POST /query and /count
 	"internal/relay/contracts: ScopeFor":                          1, // whether a contract may be asked for by its id
-	"internal/relay/daemon/command: gate.Operator":                3, // export, count and delete, the operator's own
-	"internal/relay/daemon: gate.Operator":                        1, // delete in a running daemon, the same
+	"internal/relay/daemon/command: gate.Operator":                2, // export and count, the operator's own
+	"internal/relay/daemon/wiring: gate.Operator":                 1, // delete, the same
 	"internal/relay/store/sqlite/events/retention: gate.Operator": 1, // delete, the same
 	"internal/relay/store/sqlite/storetest: gate.Operator":        1, // what a test finds in its own store
 	"internal/relay/contracts/identity: gate.Operator":            1, // when its own agent last signed
