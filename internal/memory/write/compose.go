@@ -197,7 +197,7 @@ func (w *Writer) placed(slug nipae.Slug, d frontmatter.Doc) *Writer {
 // still from where they were: an edge or a tag makes no episode one of another
 // session. Who writes in no session takes none away.
 func (w *Writer) stamp(head *frontmatter.Doc, most frontmatter.Trust) frontmatter.Stamp {
-	s := frontmatter.Stamp{Now: w.now(), Source: w.Source, Session: w.Session, Project: w.Project, Most: most}
+	s := frontmatter.Stamp{Now: timeOf(w.Clock), Source: w.Source, Session: w.Session, Project: w.Project, Most: most}
 	if head == nil {
 		return s
 	}
@@ -217,9 +217,10 @@ func unstamped(d frontmatter.Doc) (string, error) {
 	return d.Edit(frontmatter.Remove("created"), frontmatter.Remove("source"), frontmatter.Remove("session"), frontmatter.Remove("consolidated"), frontmatter.Remove("trust"))
 }
 
-func (w *Writer) now() time.Time {
-	if w.Clock == nil {
+// timeOf reads a clock, that of the system where there is none.
+func timeOf(clock func() time.Time) time.Time {
+	if clock == nil {
 		return time.Now()
 	}
-	return w.Clock()
+	return clock()
 }

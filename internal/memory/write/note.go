@@ -140,7 +140,7 @@ var errLostNote = errors.New("the note was not answered")
 func (w *Writer) AddNote(ctx context.Context, to Adder, n Note, check func(old, text string) error) (Result, error) {
 	at := n.At
 	if at.IsZero() {
-		at = Moment(w.now())
+		at = Moment(timeOf(w.Clock))
 	}
 	slug, err := JournalSlug(at)
 	if err != nil {
