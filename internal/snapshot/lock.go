@@ -78,5 +78,5 @@ func holder(f *os.File) int {
 // Unlock releases the lock.
 func (l *Lock) Unlock() error {
 	_ = l.f.Truncate(0) // first: whoever comes next must not be told of us
-	return l.f.Close()
+	return files.Unlock(l.f)
 }

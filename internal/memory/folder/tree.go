@@ -85,7 +85,7 @@ func Create(dir string) (*Tree, error) {
 // Close ends the use of the folder.
 func (t *Tree) Close() error {
 	if t.lock != nil {
-		_ = t.lock.Close() // and the lock with it
+		_ = files.Unlock(t.lock)
 	}
 	return t.root.Close()
 }

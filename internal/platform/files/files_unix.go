@@ -20,10 +20,16 @@ func TryLock(f *os.File) error {
 	return err
 }
 
+// Unlock releases the lock on a file and closes it. Closing alone would leave the lock
+// to a program that this process is just starting, until that has begun.
+func Unlock(f *os.File) error {
+	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
+}
+
 // RemoveLocked removes a folder, and then gives the lock in it free: nobody
 // takes it for one that was left behind.
 func RemoveLocked(dir string, lock *os.File) error {
-	return errors.Join(os.RemoveAll(dir), lock.Close())
+	return errors.Join(os.RemoveAll(dir), Unlock(lock))
 }
 
 // OpenNoFollow is os.OpenFile for a name that must not be a symbolic link.

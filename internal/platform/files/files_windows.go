@@ -25,6 +25,9 @@ func TryLock(f *os.File) error {
 	return err
 }
 
+// Unlock closes a file, and so releases the lock on it.
+func Unlock(f *os.File) error { return f.Close() }
+
 // RemoveLocked gives the lock in a folder free and removes that: what is open
 // cannot be removed. A sweep in between does the same.
 func RemoveLocked(dir string, lock *os.File) error {

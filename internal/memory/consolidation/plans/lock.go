@@ -110,7 +110,7 @@ func locked[T any](ctx context.Context, p *Plans, wait time.Duration, do func(*w
 	if err != nil {
 		return none, fmt.Errorf("lock plans: %w", err)
 	}
-	defer f.Close() // which ends the lock
+	defer files.Unlock(f)
 	waiting, done := context.WithTimeout(ctx, wait)
 	defer done()
 	switch err := files.Lock(waiting, f, lockPoll); {

@@ -202,4 +202,4 @@ func (t *Turn) Spend(now time.Time, perDay int) error {
 }
 
 // Close gives the turn to others.
-func (t *Turn) Close() error { return t.file.Close() }
+func (t *Turn) Close() error { return files.Unlock(t.file) }

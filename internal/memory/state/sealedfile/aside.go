@@ -77,7 +77,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 		f.Close()
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() { _ = files.Unlock(f) }, nil
 }
 
 // asideMark stands in the names of files that were set aside, before the time.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"engramd/internal/platform/files"
 )
 
 // lockName is the file in the data folder that the running daemon holds locked.
@@ -43,15 +43,15 @@ func Lock(dir string) (*DirLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := files.TryLock(f); err != nil {
 		defer f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, files.ErrLocked) {
 			return nil, &LockedError{Dir: dir, PID: readPID(f)}
 		}
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
 	if err := writePID(f); err != nil {
-		f.Close()
+		_ = files.Unlock(f)
 		return nil, fmt.Errorf("lock data folder: %w", err)
 	}
 	return &DirLock{f: f}, nil
@@ -59,11 +59,10 @@ func Lock(dir string) (*DirLock, error) {
 
 // Unlock gives the folder free.
 func (l *DirLock) Unlock() error {
-	if err := l.f.Truncate(0); err != nil {
-		l.f.Close()
+	if err := errors.Join(l.f.Truncate(0), files.Unlock(l.f)); err != nil {
 		return fmt.Errorf("unlock data folder: %w", err)
 	}
-	return l.f.Close() // which ends the lock
+	return nil
 }
 
 func writePID(f *os.File) error {
