@@ -41,8 +41,9 @@ NOTED  = notes=$${E2E_NOTES:-$$(mktemp)}; export E2E_NOTES=$$notes ENGRAMD_BUILT
 NAMED  = sort -u $$notes; test "$$notes" = "$(E2E_NOTES)" || rm -f $$notes; exit $$code
 GOTEST = $(GO) test $(GOTAGS) -vet=off -timeout 30m
 
-# Many tests wait, for relays or for the disk: a package more at once than there are processors.
-SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) + 1)))
+# Many tests wait, for relays or for the disk: twice as many packages at once as there are
+# processors.
+SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) * 2)))
 
 test: test-programs ## every test that looks at no clock, and what recall reaches; at most 5 minutes on two cores
 	@$(NOTED); $(GOTEST) $(SIDES) ./... || code=$$?; (cd cmd/engram-load && $(GOTEST) ./internal/measure) || code=$$?; $(NAMED)
