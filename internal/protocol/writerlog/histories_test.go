@@ -15,7 +15,7 @@ func histories() uint64 {
 	case testing.Short():
 		return 200
 	}
-	return 2000
+	return 1000
 }
 
 // TestHonestHistories: of honest relays, with all that goes wrong without a lie,

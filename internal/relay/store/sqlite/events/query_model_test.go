@@ -272,7 +272,7 @@ func (w *world) paged(tb testing.TB, ask store.Ask) (ids []string) {
 // TestQueryAgainstModel compares pages and counts with the slow matcher's
 // answers.
 func TestQueryAgainstModel(t *testing.T) {
-	seeds := 12
+	seeds := 6
 	if testing.Short() {
 		seeds = 3
 	}
