@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: build product run test-programs check test race test-timed test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
+.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -62,8 +62,13 @@ TIMED = $(shell git grep -l '^//go:build nightly' -- '*_test.go' ':!cmd/engram-l
 test-timed: test-programs ## the tests that look at a clock, package by package
 	@$(NOTED); $(GO) test -tags "$(TAGS) nightly" -vet=off -timeout 60m -count 1 -p 1 $(TIMED) || code=$$?; $(NAMED)
 
-test-watched: test-programs ## the tests that run programs, with the race detector in their relays
-	@$(NOTED); ENGRAMD_RACE=1 $(GOTEST) -count 1 $(SIDES) ./internal/e2e/... || code=$$?; $(NAMED)
+# One relay with the race detector for all of them.
+watched-programs: test-programs
+	$(GO) build $(GOTAGS) -ldflags "-s -w" -race -o bin/test/engramd-race ./cmd/engramd
+
+test-watched: watched-programs ## the tests that run programs, with the race detector in their relays
+	@$(NOTED); ENGRAMD_RACE=1 $(GO) test -tags "$(TAGS) nightly" -vet=off -timeout 60m -count 1 -p 1 ./internal/e2e/hostile ./internal/e2e/sessions || code=$$?; \
+	ENGRAMD_RACE=1 $(GOTEST) -count 1 $(SIDES) ./internal/e2e/... || code=$$?; $(NAMED)
 
 nightly: ## everything that looks at a clock, and all else that a landing leaves out; at most 3 hours on two cores
 	.ci/nightly
@@ -249,23 +254,23 @@ microbench: ## go test -bench of all packages
 	cd cmd/engram-load && $(GO) test $(GOTAGS) -run '^$$' -bench . -benchmem ./...
 
 # The long forms, one after the other; make nightly takes one of them each night.
-SOAK = ENGRAMD_SOAK=1 $(GO) test -tags "$(TAGS) nightly" -vet=off -count 1 -v -timeout 3h
+SOAK = ENGRAMD_SOAK=1 ENGRAMD_BUILT=$(CURDIR)/bin/test $(GO) test -tags "$(TAGS) nightly" -vet=off -count 1 -v -timeout 3h
 
 soak: soak-crash soak-gate soak-contracts soak-writers soak-ring ## every part of the soak
 
-soak-crash: test-programs ## crash rounds, and sessions that last
+soak-crash: watched-programs ## crash rounds, and sessions that last
 	ENGRAMD_RACE=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(SOAK) -run 'Crash|Restore|Reader|Hostile|Session' ./internal/e2e/crash ./internal/e2e/hostile
 
-soak-gate: test-programs ## the whole table of the gate, attacks that last, and reverts that are killed
+soak-gate: watched-programs ## the whole table of the gate, attacks that last, and reverts that are killed
 	ENGRAMD_RACE=1 $(SOAK) -run 'TestGate|Attack|Siege|RevertKilled' ./internal/e2e/gate ./internal/e2e/hostile ./internal/e2e/snapshots
 
-soak-contracts: test-programs ## random contracts, and random histories of writers
-	ENGRAMD_RACE=1 $(SOAK) -run 'RandomContracts|Histories' ./internal/e2e/contracts ./internal/relay/contracts ./internal/protocol/writerlog
+soak-contracts: watched-programs ## random contracts, histories of writers and questions
+	ENGRAMD_RACE=1 $(SOAK) -run 'RandomContracts|Histories|QueryAgainstModel' ./internal/e2e/contracts ./internal/relay/contracts ./internal/protocol/writerlog ./internal/relay/store/sqlite/events
 
 soak-writers: ## writers with one base
 	$(SOAK) -race -run 'OneWriterWins' ./internal/client/memory
 
-soak-ring: test-programs ## relays in a ring
+soak-ring: watched-programs ## relays in a ring
 	ENGRAMD_RACE=1 $(SOAK) -run 'TestRing' ./internal/e2e/replica
 
 # SIEGE=short takes about two minutes and leaves docs alone.

@@ -135,7 +135,7 @@ func (x comparing) post(ctx context.Context, base string) error {
 	}
 	req, err := x.c.http.signed(ctx, x.t, http.MethodPost, "/events", url.Values{"base": {base}}, wire.AppendEvent(nil, x.ev))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrNoRelay, err)
 	}
 	req.Header.Set("Content-Type", jsonType)
 	resp, err := x.c.http.exchange(x.t, req)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -86,7 +87,7 @@ type Tallied struct {
 
 // Add counts one more of a kind for each of the memories.
 func (s Tallies) Add(ctx context.Context, kind string, slugs ...string) error {
-	if err := few(slugs); err != nil || len(slugs) == 0 {
+	if err := errors.Join(fits(kind), few(slugs)); err != nil || len(slugs) == 0 {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
@@ -112,7 +113,7 @@ func (s Tallies) Of(ctx context.Context, kind string) (all map[string]Tallied, e
 
 // Forget forgets what is counted of a kind for the memories.
 func (s Tallies) Forget(ctx context.Context, kind string, slugs ...string) error {
-	if err := few(slugs); err != nil || len(slugs) == 0 {
+	if err := errors.Join(fits(kind), few(slugs)); err != nil || len(slugs) == 0 {
 		return err
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {

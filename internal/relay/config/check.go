@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -13,19 +14,19 @@ import (
 // check finds what is wrong between options, each of which is good by itself.
 func (c *Config) check() []error {
 	var errs []error
-	if most := c.mostMessageBytes(); c.Limits.MessageBytes > most {
-		errs = append(errs, fmt.Errorf("limits.message_bytes %d is over %d, what limits.memory %d has for one message; raise limits.memory or lower it", c.Limits.MessageBytes, most, c.Limits.Memory))
-	}
 	if c.MetricsPprof && c.MetricsListen == "" {
 		errs = append(errs, errors.New("metrics_pprof needs metrics_listen, which is empty"))
 	}
 	return append(errs, c.Cluster.check(c.Store.MaxBytes)...)
 }
 
-// checkPorts finds what keeps the relay from being reached. Who only reads the
-// database, or asks the relay that runs, needs nothing of it.
-func (c *Config) checkPorts() []error {
+// checkServing finds what keeps the relay from being reached. A command that only
+// reads the database, or asks the relay that runs, needs nothing of it.
+func (c *Config) checkServing() []error {
 	var errs []error
+	if most := c.mostMessageBytes(); c.Limits.MessageBytes > most {
+		errs = append(errs, fmt.Errorf("limits.message_bytes %d is over %d, what limits.memory %d has for one message; raise limits.memory or lower it", c.Limits.MessageBytes, most, cmp.Or(c.Limits.Memory, defaultMemory)))
+	}
 	if !c.LoopbackOnly() && len(c.PublicURL) == 0 {
 		errs = append(errs, fmt.Errorf("listen %s is not a loopback address, so public_url must say how clients reach the relay: set it to its wss:// URL (--public-url wss://relay.example.com, ENGRAMD_PUBLIC_URL, or public_url in the file), or listen on 127.0.0.1 behind a reverse proxy", c.Listen))
 	}

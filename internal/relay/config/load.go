@@ -66,7 +66,7 @@ func Load(s Sources) (*Config, error) {
 		errs = append(c.check(), c.settle(olds, now, s.Serve)...)
 	}
 	if len(errs) == 0 && s.Serve {
-		errs = c.checkPorts()
+		errs = c.checkServing()
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // past is an option of an earlier version: it is read, and compared with what
@@ -88,7 +89,7 @@ func (c *Config) removed(b *Bounds) []past {
 	for i := range derived {
 		derived[i].follows = "limits.memory"
 	}
-	limit := was("limits.default_limit", &b.DefaultLimit, number, never) // a filter may ask for max_limit
+	limit := was("limits.default_limit", &b.DefaultLimit, number, lower)
 	limit.follows = "limits.max_limit"
 	return append(derived, limit,
 		was("limits.filters", new(Filters), number, lower),
@@ -109,7 +110,7 @@ func (c *Config) removed(b *Bounds) []past {
 		was("sync.per_connection", &b.Sync.Sessions, number, lower),
 		was("sync.idle", &b.Sync.Idle, span, lower),
 		was("timeouts.ping", &b.PingEvery, span, never),
-		was("compression", new(true), boolean(), never),
+		was("compression", new(true), boolean(), func(old, _ bool) bool { return !old }),
 		was("req.eose_hints", new(true), boolean(), never),
 		was("store.readers", new(StoreReaders), number, never),
 		was("store.max_batch", new(StoreMaxBatch), number, never),
@@ -131,6 +132,9 @@ func (c *Config) settle(olds []past, b *Bounds, serve bool) (errs []error) {
 		if p.follows != "" {
 			accept = "lower " + p.follows + ", from which it follows, or " + accept
 			holds += ", from " + p.follows
+		}
+		if strings.HasPrefix(p.Key, "sync.") && !c.Sync.Serve {
+			stricter = false // no reconciliation is served
 		}
 		if stricter && serve {
 			errs = append(errs, fmt.Errorf("%s = %s (%s): removed option, and what now holds permits more: %s; %s", p.Key, said, c.Origin(p.Key), holds, accept))

@@ -138,7 +138,9 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 	}
 	out := &replies{conn: conn}
 	var asked request
-	_ = json.Unmarshal(line, &asked) // what does not parse asks for nothing that is known
+	if json.Unmarshal(line, &asked) != nil {
+		asked = request{} // it asks for nothing that is known
+	}
 	switch asked.Command {
 	case cmdImport:
 		t, err := s.importer.Run(ctx, in, out)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strconv"
 	"testing"
@@ -273,7 +274,10 @@ func (w *world) paged(tb testing.TB, ask store.Ask) (ids []string) {
 // answers.
 func TestQueryAgainstModel(t *testing.T) {
 	seeds := 6
-	if testing.Short() {
+	switch {
+	case os.Getenv("ENGRAMD_SOAK") == "1":
+		seeds = 60
+	case testing.Short():
 		seeds = 3
 	}
 	for range seeds {
