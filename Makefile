@@ -48,9 +48,11 @@ SIDES := -p $(shell echo $$(($$(getconf _NPROCESSORS_ONLN || echo 2) * 2)))
 test: test-programs ## every test that looks at no clock, and what recall reaches; at most 5 minutes on two cores
 	@$(NOTED); $(GOTEST) $(SIDES) ./... || code=$$?; (cd cmd/engram-load && $(GOTEST) ./internal/measure) || code=$$?; $(NAMED)
 
-# The packages that share memory are those that import sync, as go list names them; with
-# the race detector their tests have the short form.
-SHARING = $(sort $(shell $(GO) list $(GOTAGS) -f '{{range .Imports}}{{if eq . "sync" "sync/atomic"}}{{$$.ImportPath}} {{end}}{{end}}' ./internal/... ./nips/... ./migrations/...))
+# The packages that share memory are those that import sync, or whose tests do, as go
+# list names them; with the race detector their tests have the short form. The tests that
+# start programs have it at night (test-watched).
+SHARES  = {{if eq . "sync" "sync/atomic"}}{{$$.ImportPath}} {{end}}
+SHARING = $(sort $(filter-out engramd/internal/e2e/%,$(shell $(GO) list $(GOTAGS) -f '{{range .Imports}}$(SHARES){{end}}{{range .TestImports}}$(SHARES){{end}}{{range .XTestImports}}$(SHARES){{end}}' ./internal/... ./nips/... ./migrations/...)))
 
 race: test-programs ## the packages that share memory, with the race detector
 	@$(NOTED); $(GOTEST) $(SIDES) -race -short $(SHARING) || code=$$?; $(NAMED)
