@@ -20,6 +20,10 @@ var (
 	// ErrUnreadable means that relays returned events for the address and that
 	// none of them can be read. It must never be taken for ErrNotFound.
 	ErrUnreadable = errors.New("unreadable memory")
+	// ErrBehind means that this machine knows of a newer version than the relays show,
+	// or of one where they show none, and cannot give it. It must never be taken for
+	// ErrNotFound.
+	ErrBehind = errors.New("this machine knows of a newer version than the relays show")
 	// ErrPartial means that nothing was found, but not all relays answered in
 	// full: it may be there.
 	ErrPartial = errors.New("not every relay answered")

@@ -28,12 +28,18 @@ type Links interface {
 	// is for the next write.
 	Ready(ctx context.Context)
 	// Take calls seal for each of count events, in their order, with a link that
-	// lacks T alone, and keeps what it returns; nil takes no number. false says
+	// lacks T alone, and keeps what it returns. false says
 	// that there is no log to be written, and nothing was taken. The error is
 	// seal's.
-	Take(ctx context.Context, count int, seal func(i int, l writerlog.Link) (*nostr.Event, error)) (bool, error)
+	Take(ctx context.Context, count int, seal func(i int, l writerlog.Link) (Sealed, error)) (bool, error)
 	// Sent notes what became of an event, and the URLs of relays that took it.
-	Sent(ctx context.Context, id string, fate Fate, took []string)
+	Sent(ctx context.Context, ev *nostr.Event, fate Fate, took []string)
+}
+
+// Sealed is an event that is to take a number; without one none is taken.
+type Sealed struct {
+	Event     *nostr.Event
+	Tombstone bool
 }
 
 // settlePatience bounds noting what became of an event: it is done also where the
@@ -44,7 +50,7 @@ const settlePatience = 2 * time.Second
 func Settle(ctx context.Context, links Links, ev *nostr.Event, published []PublishStatus) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settlePatience)
 	defer cancel()
-	links.Sent(ctx, ev.ID, FateOf(published), TookIt(published))
+	links.Sent(ctx, ev, FateOf(published), TookIt(published))
 }
 
 // FateOf says what became of an event by what the relays said that it was sent

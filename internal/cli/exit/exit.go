@@ -118,7 +118,7 @@ var kinds = []struct {
 	{Usage, []error{bundle.ErrName, bundle.ErrSource, bundle.ErrUntrusted, snapshot.ErrAmbiguous}},
 	{Conflict, []error{proposals.ErrAnswered}},
 	{Usage, []error{proposals.ErrForm, proposals.ErrID, proposals.ErrListed, proposals.ErrForbidden, proposals.ErrRefused, proposals.ErrSelf, proposals.ErrUnopened, write.ErrField}},
-	{Unreadable, []error{client.ErrUnreadable, contract.ErrNotDisclosed, evidence.ErrInput, ErrEvidence}},
+	{Unreadable, []error{client.ErrUnreadable, client.ErrBehind, contract.ErrNotDisclosed, evidence.ErrInput, ErrEvidence}},
 	{Unreadable, []error{attestation.ErrForm, attestation.ErrSignature, attestation.ErrForeign, attestation.ErrInconsistent, attestation.ErrUnknown}},
 	{Unreadable, []error{plans.ErrRecord, transplant.ErrOrigin, transplant.ErrPackage}},
 	{Conflict, []error{client.ErrConflict, ErrNoFit, intentions.ErrClosed, consolidation.ErrChanged, plans.ErrStatus, plans.ErrBusy}},

@@ -64,18 +64,19 @@ func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, e
 	events := make([]*nostr.Event, len(drafts))
 	proposing := slices.ContainsFunc(drafts, func(d Draft) bool { return strings.HasPrefix(string(d.Body.Slug()), nipae.ProposalPrefix) })
 	if links := m.links(); links != nil && !proposing { // a proposal is no memory
-		took, err := links.Take(ctx, len(drafts), func(i int, l writerlog.Link) (*nostr.Event, error) {
+		took, err := links.Take(ctx, len(drafts), func(i int, l writerlog.Link) (out client.Sealed, err error) {
 			l.T = drafts[i].At
 			body, err := drafts[i].Body.WithMember(writerlog.Member, l.JSON())
 			if err != nil {
-				return nil, err
+				return out, err
 			}
-			ev, err := m.sealAt(body, l.T)
+			out.Event, err = m.sealAt(body, l.T)
 			if errors.Is(err, client.ErrTooLarge) {
-				return nil, nil
+				return client.Sealed{}, nil
 			}
-			events[i] = ev
-			return ev, err
+			_, text := body.Text()
+			events[i], out.Tombstone = out.Event, !text
+			return out, err
 		})
 		if err != nil {
 			return nil, err

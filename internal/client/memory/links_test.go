@@ -21,7 +21,7 @@ type fakeLinks struct {
 
 func (f *fakeLinks) Ready(context.Context) {}
 
-func (f *fakeLinks) Take(_ context.Context, count int, seal func(int, writerlog.Link) (*nostr.Event, error)) (bool, error) {
+func (f *fakeLinks) Take(_ context.Context, count int, seal func(int, writerlog.Link) (client.Sealed, error)) (bool, error) {
 	for i := range count {
 		l := writerlog.Link{W: "0a1b2c3d", N: f.next}
 		if l.N > 0 {
@@ -31,14 +31,14 @@ func (f *fakeLinks) Take(_ context.Context, count int, seal func(int, writerlog.
 		if err != nil {
 			return false, err
 		}
-		if ev != nil {
+		if ev.Event != nil {
 			f.next++
 		}
 	}
 	return true, nil
 }
 
-func (f *fakeLinks) Sent(_ context.Context, _ string, _ client.Fate, took []string) {
+func (f *fakeLinks) Sent(_ context.Context, _ *nostr.Event, _ client.Fate, took []string) {
 	f.took = append(f.took, took)
 }
 

@@ -43,6 +43,7 @@ const (
 	MaxMarked     = 64      // relays with marks
 	MaxTakers     = 62      // relays of which is kept what they took: bits of a number
 	MaxPlan       = 1 << 20 // bytes of one, or of a migration
+	MaxActs       = 10_000  // requests to delete
 	maxOthers     = 64      // folders of one name that are told
 	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
 	maxPath       = 4 << 10 // bytes of a folder
@@ -88,6 +89,7 @@ type State struct {
 	Feedback Feedback
 	Tallies  Tallies
 	Audit    Audit
+	Heads    Heads
 	*db
 }
 
@@ -115,6 +117,8 @@ type (
 	Tallies struct{ *db }
 	// Audit is what was checked of events and logs.
 	Audit struct{ *db }
+	// Heads are the newest events that this machine knows of, by their addresses.
+	Heads struct{ *db }
 )
 
 var schema = []string{`
@@ -165,6 +169,24 @@ ALTER TABLE links ADD COLUMN d BLOB;
 `, `
 CREATE TABLE places (folder TEXT PRIMARY KEY, project TEXT NOT NULL, old TEXT NOT NULL, since INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE migrations (project TEXT PRIMARY KEY, data BLOB NOT NULL, at INTEGER NOT NULL) STRICT;
+`, `
+ALTER TABLE links ADD COLUMN tomb INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE links ADD COLUMN expires INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX links_newest ON links (d, at) WHERE fate = 1 AND d IS NOT NULL;
+CREATE INDEX links_nowhere ON links (id) WHERE d IS NULL;
+-- The newest event of an address that must be sent again from here, as it was signed:
+-- no relay shows it, or the copy does not have it yet.
+CREATE TABLE kept (d BLOB PRIMARY KEY, id BLOB NOT NULL, at INTEGER NOT NULL, tomb INTEGER NOT NULL, expires INTEGER NOT NULL, event TEXT NOT NULL) STRICT;
+CREATE INDEX kept_id ON kept (id);
+-- What the agent's key asked to be deleted (kinds 5 and 62), for ever.
+CREATE TABLE acts (id BLOB PRIMARY KEY, event TEXT NOT NULL) STRICT;
+-- Versions up to at of which the loss is explained (why): see Why.
+CREATE TABLE losses (d BLOB NOT NULL, relay TEXT NOT NULL, at INTEGER NOT NULL, why INTEGER NOT NULL, noted INTEGER NOT NULL, PRIMARY KEY (d, relay)) STRICT, WITHOUT ROWID;
+-- Numbers of a log up to n are known to be of other addresses than the core's.
+CREATE TABLE accounted (w TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+-- What was written while no relay answered, in its order.
+CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, slug TEXT NOT NULL, data BLOB NOT NULL, size INTEGER NOT NULL, at INTEGER NOT NULL, sent TEXT) STRICT;
+CREATE INDEX outbox_slug ON outbox (slug);
 `}
 
 // Open opens the state of a pair, or begins it.
@@ -196,7 +218,7 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, d}, nil
+	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, Heads{d}, d}, nil
 }
 
 // file returns the path and the key of a pair's file. The name tells nobody

@@ -51,6 +51,10 @@ type Sealed struct {
 	D     string // its address, 64 lower-case hex digits; "" is not kept
 	At    int64  // created_at, in Unix seconds
 	Event []byte // as it was signed
+	// Tombstone says that it removes what is at its address; Expires is when it may be
+	// dropped (NIP-40), in Unix seconds, 0 for never.
+	Tombstone bool
+	Expires   int64
 }
 
 // ErrNoLog says that the log was not begun.
@@ -170,7 +174,7 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 	for _, v := range l.Void {
 		t.tx.Exec("UPDATE links SET named = ? WHERE w = ? AND n = ?", l.N, t.w, v.N)
 	}
-	t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d)
+	t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d, e.Tombstone, e.Expires)
 	more, err := tlog.StoredHashesForRecordHash(t.next, writerlog.Leaf(raw), tree)
 	if err != nil {
 		return err
@@ -233,6 +237,9 @@ func (s Links) Settle(ctx context.Context, fate Fate, ids ...string) error {
 			raw, ok := writerlog.ParseID(id)
 			if !ok {
 				continue
+			}
+			if fate == Stored {
+				keepStored(tx, raw[:])
 			}
 			tx.Exec("UPDATE links SET fate = ?1, event = CASE WHEN ?1 IN (0, 2) THEN event END WHERE id = ?2 AND fate <> 1", int(fate), raw[:])
 			if fate == Void && tx.Changed() > 0 {

@@ -33,6 +33,7 @@ func (s Links) Took(ctx context.Context, took map[string][]string) error {
 			for _, relay := range took[id] {
 				bits |= takerBit(tx, relay)
 			}
+			keepStored(tx, raw[:])
 			tx.Exec("UPDATE links SET fate = 1, event = NULL, took = took | ? WHERE id = ?", bits, raw[:])
 		}
 		return nil

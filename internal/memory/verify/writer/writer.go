@@ -217,7 +217,7 @@ func (l *Log) writeUnits(ctx context.Context, log state.Log) error {
 }
 
 // Take implements client.Links.
-func (l *Log) Take(ctx context.Context, count int, seal func(i int, link writerlog.Link) (*nostr.Event, error)) (bool, error) {
+func (l *Log) Take(ctx context.Context, count int, seal func(i int, link writerlog.Link) (client.Sealed, error)) (bool, error) {
 	var sealing error
 	take := func() error { return l.take(ctx, count, seal, &sealing) }
 	err := take()
@@ -236,27 +236,29 @@ func (l *Log) Take(ctx context.Context, count int, seal func(i int, link writerl
 	return true, nil
 }
 
-func (l *Log) take(ctx context.Context, count int, seal func(i int, link writerlog.Link) (*nostr.Event, error), sealing *error) error {
+func (l *Log) take(ctx context.Context, count int, seal func(i int, link writerlog.Link) (client.Sealed, error), sealing *error) error {
 	return l.o.Links.Take(ctx, count, func(i int, link writerlog.Link) (state.Sealed, error) {
-		ev, err := seal(i, link)
-		if err != nil || ev == nil {
+		sealed, err := seal(i, link)
+		if err != nil || sealed.Event == nil {
 			*sealing = err
 			return state.Sealed{}, err
 		}
+		ev := sealed.Event
 		text, err := json.Marshal(ev)
-		return state.Sealed{ID: ev.ID, D: ev.Tags.GetD(), At: int64(ev.CreatedAt), Event: text}, err
+		expires, _ := nipae.Expiration(ev)
+		return state.Sealed{ID: ev.ID, D: ev.Tags.GetD(), At: int64(ev.CreatedAt), Event: text, Tombstone: sealed.Tombstone, Expires: expires}, err
 	})
 }
 
 // Sent implements client.Links.
-func (l *Log) Sent(ctx context.Context, id string, fate client.Fate, took []string) {
+func (l *Log) Sent(ctx context.Context, ev *nostr.Event, fate client.Fate, took []string) {
 	// What is not noted is looked up later.
 	switch fate {
 	case client.Stored:
-		_ = l.o.Links.Took(ctx, map[string][]string{id: took})
+		_ = l.o.Links.Took(ctx, map[string][]string{ev.ID: took})
 	case client.Refused:
-		_ = l.o.Links.Settle(ctx, state.Void, id)
+		_ = l.o.Links.Settle(ctx, state.Void, ev.ID)
 	default:
-		_ = l.o.Links.Settle(ctx, state.Unknown, id)
+		_ = l.o.Links.Settle(ctx, state.Unknown, ev.ID)
 	}
 }

@@ -152,21 +152,21 @@ func (w *world) take(l *writer.Log, slug string, count int) []nipae.Engram {
 	at := w.now.Unix()
 	w.mu.Unlock()
 	made := make([]nipae.Engram, count)
-	took, err := l.Take(w.t.Context(), count, func(i int, link writerlog.Link) (*nostr.Event, error) {
+	took, err := l.Take(w.t.Context(), count, func(i int, link writerlog.Link) (client.Sealed, error) {
 		name := slug
 		if count > 1 {
 			name = fmt.Sprintf("%s-%d", slug, i)
 		}
 		body, err := nipae.NewMemory(nipae.Slug("mem/"+name), "x")
 		if err != nil {
-			return nil, err
+			return client.Sealed{}, err
 		}
 		link.T = at
 		if body, err = body.WithMember(writerlog.Member, link.JSON()); err != nil {
-			return nil, err
+			return client.Sealed{}, err
 		}
 		made[i] = w.sealAt(body, at)
-		return made[i].Event, nil
+		return client.Sealed{Event: made[i].Event}, nil
 	})
 	if err != nil || !took {
 		w.t.Fatal(took, err)
@@ -182,16 +182,16 @@ func TestWhoTook(t *testing.T) {
 	for _, took := range [][]string{{"wss://a", "wss://b"}, nil, {"wss://b"}} {
 		e := w.write(l, "a")
 		w.store(e)
-		l.Sent(t.Context(), e.Event.ID, client.Stored, took)
+		l.Sent(t.Context(), e.Event, client.Stored, took)
 		if took == nil {
-			l.Sent(t.Context(), e.Event.ID, client.Stored, []string{"wss://c"}) // by a second relay, later
-			l.Sent(t.Context(), e.Event.ID, client.Unknown, nil)
+			l.Sent(t.Context(), e.Event, client.Stored, []string{"wss://c"}) // by a second relay, later
+			l.Sent(t.Context(), e.Event, client.Unknown, nil)
 		}
 	}
 	// Of one whose answer was lost it is known where it was found.
 	lost := w.write(l, "a")
 	w.store(lost)
-	l.Sent(t.Context(), lost.Event.ID, client.Unknown, nil)
+	l.Sent(t.Context(), lost.Event, client.Unknown, nil)
 	l.Ready(t.Context())
 	own, err := s.Links.Own(t.Context())
 	if err != nil || len(own) != 1 {
@@ -211,7 +211,7 @@ func (w *world) stored(l *writer.Log, slug string) writerlog.Link {
 	w.t.Helper()
 	e := w.write(l, slug)
 	w.store(e)
-	l.Sent(w.t.Context(), e.Event.ID, client.Stored, nil)
+	l.Sent(w.t.Context(), e.Event, client.Stored, nil)
 	return w.link(e)
 }
 
@@ -235,7 +235,7 @@ func TestNumbers(t *testing.T) {
 	for n := range int64(20) {
 		e := w.write(logs[n%2], fmt.Sprint("a", n%3))
 		w.store(e)
-		logs[n%2].Sent(t.Context(), e.Event.ID, client.Stored, nil)
+		logs[n%2].Sent(t.Context(), e.Event, client.Stored, nil)
 		l := w.link(e)
 		if n == 0 {
 			name = l.W
@@ -272,7 +272,7 @@ func TestKilledBeforeTheWire(t *testing.T) {
 	if got := w.link(refused).Void; len(got) != 1 || got[0] != (writerlog.Num{N: 1, ID: lost.Event.ID}) {
 		t.Fatalf("void: %+v", got)
 	}
-	l.Sent(t.Context(), refused.Event.ID, client.Refused, nil)
+	l.Sent(t.Context(), refused.Event, client.Refused, nil)
 	got := w.stored(l, "e")
 	if len(got.Void) != 2 || got.Void[0].N != 1 || got.Void[1] != (writerlog.Num{N: 3, ID: refused.Event.ID}) {
 		t.Fatalf("void: %+v", got.Void)
@@ -287,7 +287,7 @@ func TestLostAnswer(t *testing.T) {
 	w := newWorld(t)
 	l := w.log(w.state(t.TempDir()))
 	e := w.write(l, "a")
-	l.Sent(t.Context(), e.Event.ID, client.Unknown, nil)
+	l.Sent(t.Context(), e.Event, client.Unknown, nil)
 	w.store(e)
 	if got := w.stored(l, "b"); len(got.Void) != 0 {
 		t.Errorf("void: %+v", got.Void)
@@ -297,7 +297,7 @@ func TestLostAnswer(t *testing.T) {
 	if got := w.stored(l, "d"); len(got.Void) != 0 {
 		t.Errorf("what is being sent was named void: %+v", got.Void)
 	}
-	l.Sent(t.Context(), other.Event.ID, client.Stored, nil)
+	l.Sent(t.Context(), other.Event, client.Stored, nil)
 }
 
 // TestRestoredState: a state that is behind what relays show begins a new log
@@ -421,15 +421,15 @@ func TestSealFails(t *testing.T) {
 	l := w.log(w.state(t.TempDir()))
 	w.stored(l, "a")
 	boom := errors.New("boom")
-	if _, err := l.Take(t.Context(), 2, func(i int, _ writerlog.Link) (*nostr.Event, error) {
+	if _, err := l.Take(t.Context(), 2, func(i int, _ writerlog.Link) (client.Sealed, error) {
 		if i == 1 {
-			return nil, boom
+			return client.Sealed{}, boom
 		}
-		return w.sealAt(must(nipae.NewMemory("mem/b", "x")), start.Unix()).Event, nil
+		return client.Sealed{Event: w.sealAt(must(nipae.NewMemory("mem/b", "x")), start.Unix()).Event}, nil
 	}); !errors.Is(err, boom) {
 		t.Errorf("it failed with %v", err)
 	}
-	if took, err := l.Take(t.Context(), 1, func(int, writerlog.Link) (*nostr.Event, error) { return nil, nil }); err != nil || !took {
+	if took, err := l.Take(t.Context(), 1, func(int, writerlog.Link) (client.Sealed, error) { return client.Sealed{}, nil }); err != nil || !took {
 		t.Error(took, err)
 	}
 	if got := w.stored(l, "c"); got.N != 1 {

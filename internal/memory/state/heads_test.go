@@ -1,0 +1,166 @@
+package state
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/protocol/writerlog"
+)
+
+func hexOf(n int) string { return fmt.Sprintf("%064x", n) }
+
+// take takes a number for an event at an address.
+func take(t testing.TB, s *State, id, d string, at int64, tombstone bool) {
+	t.Helper()
+	must(t, s.Links.Take(t.Context(), 1, func(int, writerlog.Link) (Sealed, error) {
+		return Sealed{ID: id, D: d, At: at, Event: []byte("event " + id), Tombstone: tombstone, Expires: 77}, nil
+	}))
+}
+
+// TestNewestOfAddress: what a relay took is known by its address, the newest one, with
+// its bytes until they are dropped; what no relay took is not, and an open one is
+// told of.
+func TestNewestOfAddress(t *testing.T) {
+	s := newRig(t).open(testPair)
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
+	d, other := hexOf(0xd), hexOf(0xe)
+	for i, one := range []struct {
+		id, d string
+		at    int64
+		fate  Fate
+	}{{hexOf(1), d, 10, Stored}, {hexOf(2), d, 12, Stored}, {hexOf(3), d, 11, Stored}, {hexOf(4), d, 13, Void}, {hexOf(5), other, 9, Unknown}} {
+		take(t, s, one.id, one.d, one.at, i == 1)
+		must(t, s.Links.Settle(t.Context(), one.fate, one.id))
+	}
+	at, err := s.Heads.At(t.Context(), d)
+	must(t, err)
+	if h := at.Head; h.ID != hexOf(2) || h.At != 12 || !h.Tombstone || h.Expires != 77 || string(h.Event) != "event "+hexOf(2) || at.Open {
+		t.Errorf("%+v", at)
+	}
+	if at, err = s.Heads.At(t.Context(), other); err != nil || at.Head.ID != "" || !at.Open {
+		t.Errorf("an open one: %+v %v", at, err)
+	}
+	must(t, s.Links.Took(t.Context(), map[string][]string{hexOf(5): {"wss://a"}}))
+	all, err := s.Heads.All(t.Context())
+	must(t, err)
+	if len(all) != 2 || all[d].Head.ID != hexOf(2) || all[other].Head.ID != hexOf(5) || len(all[other].Head.Event) == 0 {
+		t.Errorf("%+v", all)
+	}
+	must(t, s.Heads.Drop(t.Context(), hexOf(2), hexOf(5)))
+	if at, _ = s.Heads.At(t.Context(), d); at.Head.ID != hexOf(2) || at.Head.Event != nil {
+		t.Errorf("dropped: %+v", at)
+	}
+	if at, _ = s.Heads.At(t.Context(), other); at.Open || at.Head.ID != hexOf(5) {
+		t.Errorf("looked up: %+v", at)
+	}
+}
+
+// TestKeptIsTheNewest: of events that are kept by an address the newest stays, and what
+// is explained is, up to its time.
+func TestKeptIsTheNewest(t *testing.T) {
+	s := newRig(t).open(testPair)
+	d := hexOf(0xd)
+	for _, h := range []Head{{D: d, ID: hexOf(7), At: 5, Event: []byte("7")}, {D: d, ID: hexOf(6), At: 5, Event: []byte("6")}, {D: d, ID: hexOf(8), At: 4, Event: []byte("8")}} {
+		must(t, s.Heads.Keep(t.Context(), h))
+	}
+	at, err := s.Heads.At(t.Context(), d)
+	must(t, err)
+	if at.Head.ID != hexOf(6) || string(at.Head.Event) != "6" || at.Lost() != 0 {
+		t.Errorf("%+v", at)
+	}
+	if err := s.Heads.Keep(t.Context(), Head{D: d, ID: hexOf(9), At: 9}); err == nil {
+		t.Error("an event without bytes is kept")
+	}
+	must(t, s.Heads.Lose(t.Context(), d, Loss{Relay: "wss://a", At: 5, Why: Removed}))
+	if at, _ = s.Heads.At(t.Context(), d); at.Lost() != Removed {
+		t.Errorf("removed: %+v", at)
+	}
+	must(t, s.Heads.Unlose(t.Context(), d))
+	if at, _ = s.Heads.At(t.Context(), d); at.Lost() != 0 {
+		t.Errorf("not removed: %+v", at)
+	}
+	must(t, s.Heads.Lose(t.Context(), d, Loss{At: 4, Why: Accepted}))
+	if at, _ = s.Heads.At(t.Context(), d); at.Lost() != 0 {
+		t.Errorf("an older one was given up: %+v", at)
+	}
+	must(t, s.Heads.Lose(t.Context(), d, Loss{At: 5, Why: Deleted}))
+	if n, err := s.Heads.Kept(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d are kept that were deleted: %v", n, err)
+	}
+	if at, _ = s.Heads.At(t.Context(), d); len(at.Losses) != 1 || at.Losses[0].Why != Deleted {
+		t.Errorf("deleted: %+v", at)
+	}
+}
+
+// TestLinksGetPlaces: addresses that older versions did not keep are noted once.
+func TestLinksGetPlaces(t *testing.T) {
+	s := newRig(t).open(testPair)
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
+	take(t, s, hexOf(1), "", 10, false)
+	take(t, s, hexOf(2), "", 11, false)
+	must(t, s.Links.Settle(t.Context(), Stored, hexOf(1), hexOf(2)))
+	ids, err := s.Heads.Nowhere(t.Context())
+	must(t, err)
+	if len(ids) != 2 {
+		t.Fatal(ids)
+	}
+	must(t, s.Heads.Place(t.Context(), []Head{{ID: hexOf(1), D: hexOf(0xd), Tombstone: true}, {ID: hexOf(2)}}))
+	if ids, _ = s.Heads.Nowhere(t.Context()); len(ids) != 0 {
+		t.Error("again:", ids)
+	}
+	at, _ := s.Heads.At(t.Context(), hexOf(0xd))
+	if all, _ := s.Heads.All(t.Context()); len(all) != 1 || !at.Head.Tombstone {
+		t.Errorf("%+v %+v", at, all)
+	}
+}
+
+// TestActs: requests of the agent's key are kept once.
+func TestActs(t *testing.T) {
+	s := newRig(t).open(testPair)
+	for range 2 {
+		must(t, s.Heads.AddActs(t.Context(), map[string][]byte{hexOf(1): []byte("{}"), "no id": []byte("{}")}))
+	}
+	if acts, err := s.Heads.Acts(t.Context()); err != nil || len(acts) != 1 {
+		t.Errorf("%q %v", acts, err)
+	}
+}
+
+// BenchmarkKnownAt is what a reading spends on asking what this machine knows of one
+// address, behind 100,000 links: at most 1 ms.
+func BenchmarkKnownAt(b *testing.B) {
+	s := newRig(b).open(testPair)
+	if err := s.Links.Begin(b.Context(), "", nil, strings.NewReader("abcd")); err != nil {
+		b.Fatal(err)
+	}
+	address := func(n int) string { return hexOf(n % 20_000) }
+	n := 0
+	for range 25 {
+		var ids []string
+		if err := s.Links.Take(b.Context(), 4000, func(int, writerlog.Link) (Sealed, error) {
+			n++
+			id := writerlog.Leaf(writerlog.Hash{byte(n), byte(n >> 8), byte(n >> 16)})
+			ids = append(ids, hex.EncodeToString(id[:]))
+			return Sealed{ID: ids[len(ids)-1], D: address(n), At: int64(n), Event: []byte("x")}, nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Links.Settle(b.Context(), Stored, ids...); err != nil {
+			b.Fatal(err)
+		}
+	}
+	start := time.Now()
+	all, err := s.Heads.All(b.Context())
+	if err != nil || len(all) != 20_000 {
+		b.Fatal(len(all), err)
+	}
+	took := time.Since(start) // Loop resets what was reported before it
+	for i := 0; b.Loop(); i++ {
+		if at, err := s.Heads.At(b.Context(), address(i)); err != nil || at.Head.ID == "" {
+			b.Fatal(at, err)
+		}
+	}
+	b.ReportMetric(float64(took.Milliseconds()), "ms-all")
+}
