@@ -71,6 +71,15 @@ func TestTooLargeForALink(t *testing.T) {
 			t.Errorf("taken by %v", took)
 		}
 	}
+	// A log unit has its addresses beside its text.
+	if _, _, err := m.Unchained().Set(t.Context(), "mem/sys/log/0a1b2c3d/0", "unit", SetOptions{Addresses: []byte(`["AA"]`)}); err != nil {
+		t.Fatal(err)
+	}
+	if reading, _, err := m.reading(t.Context(), "mem/sys/log/0a1b2c3d/0"); err != nil {
+		t.Error(err)
+	} else if got, _ := reading.Head.Body.Member(writerlog.UnitMember); string(got) != `["AA"]` {
+		t.Errorf("its addresses are %s", got)
+	}
 	// An event without a link begins no log.
 	sent := len(log.took)
 	body, err := nipae.NewMemory("mem/b", "x")

@@ -7,9 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
 
@@ -30,6 +32,8 @@ type SetOptions struct {
 	// Like is a memory whose members that NIP-AE does not define go with the text,
 	// to a slug where nothing is: it is the same memory, renamed. "" is none.
 	Like nipae.Slug
+	// Addresses is the value of a log unit's member for them; nil leaves it.
+	Addresses jsontext.Value
 	// Check is shown the text that is there, "" if there is none, and the one that
 	// is to be written; its error ends the write. nil checks nothing.
 	Check func(old, text string) error
@@ -63,23 +67,32 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOpt
 		return client.Entry{}, status, err
 	}
 	return m.write(ctx, slug, o, func(reading nipae.Reading) (nipae.Body, error) {
-		removed := false
-		if reading.Head != nil {
-			_, there := reading.Head.Body.Text()
-			removed = !there
+		body, err := composed(slug, text, like, reading)
+		if err == nil && o.Addresses != nil {
+			body, err = body.WithMember(writerlog.UnitMember, o.Addresses)
 		}
-		if like != nil && (reading.Head == nil || removed) {
-			body, err := like.WithSlug(slug)
-			return body.WithText(text), err
-		}
-		if reading.Head != nil {
-			return reading.Head.Body.WithText(text), nil
-		}
-		if slug.IsCore() {
-			return nipae.NewProfile(text), nil
-		}
-		return nipae.NewMemory(slug, text)
+		return body, err
 	})
+}
+
+// composed is the body of a text at a slug.
+func composed(slug nipae.Slug, text string, like *nipae.Body, reading nipae.Reading) (nipae.Body, error) {
+	removed := false
+	if reading.Head != nil {
+		_, there := reading.Head.Body.Text()
+		removed = !there
+	}
+	if like != nil && (reading.Head == nil || removed) {
+		body, err := like.WithSlug(slug)
+		return body.WithText(text), err
+	}
+	if reading.Head != nil {
+		return reading.Head.Body.WithText(text), nil
+	}
+	if slug.IsCore() {
+		return nipae.NewProfile(text), nil
+	}
+	return nipae.NewMemory(slug, text)
 }
 
 // like reads the body of a memory that is renamed, nil for none.

@@ -25,10 +25,8 @@ func (in *Evidence) Add(e nipae.Engram) string {
 	if link, ok := Of(e); ok {
 		at.Link = &link
 	}
-	if text, live := e.Body.Text(); live && IsUnit(e.Slug()) {
-		if u, err := ParseUnit(nipae.Slug(at.Slug), strings.Clone(text)); err == nil {
-			in.Units = append(in.Units, u)
-		}
+	if u, err := UnitOf(e); err == nil {
+		in.Units = append(in.Units, u)
 	}
 	in.Events[at.ID] = at
 	return at.ID

@@ -1,16 +1,26 @@
 package writerlog
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"engramd/nips/nipae"
 )
 
 // UnitSize is how many ids a log unit keeps.
 const UnitSize = 512
+
+// UnitMember is the member of a log unit's body that has the addresses of its ids: a
+// list as long as theirs, of base64 (RFC 4648, 5, without padding) or "" where one is
+// not known. The text has ids alone, which programs that do not know the member read;
+// and both in hex would be too large for one event.
+const UnitMember = "addresses"
 
 // unitPrefix begins the slugs of log units.
 const unitPrefix = "mem/sys/log/"
@@ -24,6 +34,7 @@ type Unit struct {
 	W     string
 	First int64  // the number of the first id, or of the first void number
 	IDs   []Hash // at most UnitSize
+	Ds    []Hash // the addresses of IDs, zero where one is not known; nil: none is
 	Void  []Num  // numbers that no relay has, beyond those that links name
 }
 
@@ -58,7 +69,62 @@ func (u Unit) Text() string {
 	return b.String()
 }
 
-// ParseUnit reads a unit at its slug. The error is ErrUnit.
+// Addresses is the value of UnitMember; nil where no address is known.
+func (u Unit) Addresses() jsontext.Value {
+	all, known := make([]string, len(u.IDs)), false
+	for i := range all {
+		if i < len(u.Ds) && u.Ds[i] != (Hash{}) {
+			all[i], known = base64.RawURLEncoding.EncodeToString(u.Ds[i][:]), true
+		}
+	}
+	if !known {
+		return nil
+	}
+	b, err := json.Marshal(all)
+	if err != nil {
+		panic(err) // base64
+	}
+	return b
+}
+
+// UnitOf reads the unit of an engram at its slug, with its addresses: of none where
+// their member is no list of its form. The error is ErrUnit.
+func UnitOf(e nipae.Engram) (Unit, error) {
+	text, live := e.Body.Text()
+	if !live || !IsUnit(e.Slug()) {
+		return Unit{}, fmt.Errorf("%w: it is at no slug of one, or removed", ErrUnit)
+	}
+	u, err := ParseUnit(e.Slug(), text)
+	if raw, ok := e.Body.Member(UnitMember); ok && err == nil {
+		u.Ds = parseAddresses(raw, len(u.IDs))
+	}
+	return u, err
+}
+
+// parseAddresses reads the value of UnitMember beside that many ids; nil for one of
+// another form, or where no address is known.
+func parseAddresses(raw jsontext.Value, count int) []Hash {
+	var all []string
+	if err := json.Unmarshal(raw, &all); err != nil || len(all) != count {
+		return nil
+	}
+	ds, known := make([]Hash, count), false
+	for i, s := range all {
+		d, err := base64.RawURLEncoding.Strict().DecodeString(s)
+		if err != nil || len(d) != len(ds[i]) && s != "" {
+			return nil
+		}
+		copy(ds[i][:], d)
+		known = known || ds[i] != (Hash{})
+	}
+	if !known {
+		return nil
+	}
+	return ds
+}
+
+// ParseUnit reads the text of a unit at its slug: all but the addresses. The error is
+// ErrUnit.
 func ParseUnit(slug nipae.Slug, text string) (Unit, error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if len(lines) < 3 || lines[0] != "engramd log 1" || len(lines) > 3+2*UnitSize {
@@ -66,7 +132,7 @@ func ParseUnit(slug nipae.Slug, text string) (Unit, error) {
 	}
 	log, found := strings.CutPrefix(lines[1], "writer ")
 	first, here := strings.CutPrefix(lines[2], "first ")
-	u := Unit{W: log}
+	u := Unit{W: strings.Clone(log)} // what is kept is no part of the text
 	var ok bool
 	if u.First, ok = number(first); !found || !here || !ok || !IsLog(log) {
 		return Unit{}, fmt.Errorf("%w: it does not say whose it is and where it begins", ErrUnit)
@@ -74,7 +140,7 @@ func ParseUnit(slug nipae.Slug, text string) (Unit, error) {
 	for _, line := range lines[3:] {
 		if rest, isVoid := strings.CutPrefix(line, "void "); isVoid {
 			n, id, _ := strings.Cut(rest, " ")
-			v := Num{ID: id}
+			v := Num{ID: strings.Clone(id)}
 			v.N, ok = number(n)
 			if _, good := ParseID(id); !ok || !good || len(u.IDs) > 0 || len(u.Void) == UnitSize {
 				return Unit{}, fmt.Errorf("%w: a void number in it", ErrUnit)

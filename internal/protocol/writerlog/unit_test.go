@@ -3,6 +3,7 @@ package writerlog
 import (
 	"errors"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -53,10 +54,63 @@ func TestWrongUnits(t *testing.T) {
 	}
 }
 
+// TestUnitAddresses: a unit with addresses fits into an event, is read with them, and
+// its text follows the rules of programs that do not know them.
+func TestUnitAddresses(t *testing.T) {
+	hash := func(n int) (h Hash) {
+		h[0], h[31] = byte(n), byte(n>>8)
+		return h
+	}
+	full := Unit{W: "0a1b2c3d"}
+	for n := range UnitSize {
+		full.IDs, full.Ds = append(full.IDs, hash(n+1)), append(full.Ds, hash(n))
+	}
+	engram := func(addresses string) nipae.Engram {
+		body, err := nipae.NewMemory(UnitSlug(full.W, 0), full.Text())
+		if addresses != "" && err == nil {
+			body, err = body.WithMember(UnitMember, []byte(addresses))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := body.Bytes()
+		if err != nil {
+			t.Fatalf("%d bytes: %v", len(b), err)
+		}
+		if body, err = nipae.ParseBody(b); err != nil {
+			t.Fatal(err)
+		}
+		return nipae.Engram{Body: body}
+	}
+	got, err := UnitOf(engram(string(full.Addresses())))
+	if err != nil || !reflect.DeepEqual(got, full) {
+		t.Errorf("it is read as %d ids, %d addresses, %v", len(got.IDs), len(got.Ds), err)
+	}
+	older := regexp.MustCompile(`^engramd log 1\nwriter [0-9a-f]{8}\nfirst (0|[1-9][0-9]*)\n(void (0|[1-9][0-9]*) [0-9a-f]{64}\n)*([0-9a-f]{64}\n)*$`)
+	if !older.MatchString(full.Text()) || strings.Count(full.Text(), "\n") > 3+2*UnitSize {
+		t.Errorf("an older program refuses %.200q", full.Text())
+	}
+	many := "[" + strings.Repeat(`"",`, UnitSize-1)
+	for name, addresses := range map[string]string{"none": "", "no list": `{}`, "too few": `["",""]`, "no base64": many + `"*"]`,
+		"short": many + `"AAAA"]`, "no address": many + `""]`} {
+		if u, err := UnitOf(engram(addresses)); err != nil || u.Ds != nil || len(u.IDs) != UnitSize {
+			t.Errorf("%s: %d ids, %d addresses, %v", name, len(u.IDs), len(u.Ds), err)
+		}
+	}
+	if got := (Unit{IDs: full.IDs}).Addresses(); got != nil {
+		t.Errorf("without an address the member is %s", got)
+	}
+	note, err := nipae.NewMemory("mem/a", full.Text())
+	if _, unitErr := UnitOf(nipae.Engram{Body: note}); err != nil || !errors.Is(unitErr, ErrUnit) {
+		t.Error(err, unitErr)
+	}
+}
+
 func FuzzParseUnit(f *testing.F) {
-	f.Add("mem/sys/log/0a1b2c3d/1", "engramd log 1\nwriter 0a1b2c3d\nfirst 512\n"+someID+"\n")
-	f.Add("mem/sys/log/0a1b2c3d/void-3", "engramd log 1\nwriter 0a1b2c3d\nfirst 3\nvoid 3 "+someID+"\n")
-	f.Fuzz(func(t *testing.T, slug, text string) {
+	f.Add("mem/sys/log/0a1b2c3d/1", "engramd log 1\nwriter 0a1b2c3d\nfirst 512\n"+someID+"\n", "")
+	f.Add("mem/sys/log/0a1b2c3d/1", "engramd log 1\nwriter 0a1b2c3d\nfirst 512\n"+someID+"\n"+otherID+"\n", `["","AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"]`)
+	f.Add("mem/sys/log/0a1b2c3d/void-3", "engramd log 1\nwriter 0a1b2c3d\nfirst 3\nvoid 3 "+someID+"\n", "[]")
+	f.Fuzz(func(t *testing.T, slug, text, addresses string) {
 		u, err := ParseUnit(nipae.Slug(slug), text)
 		if err != nil {
 			return
@@ -64,6 +118,10 @@ func FuzzParseUnit(f *testing.F) {
 		again, err := ParseUnit(nipae.Slug(slug), u.Text())
 		if err != nil || !reflect.DeepEqual(again, u) {
 			t.Errorf("%+v is read again as %+v, %v", u, again, err)
+		}
+		u.Ds = parseAddresses([]byte(addresses), len(u.IDs))
+		if got := parseAddresses(u.Addresses(), len(u.IDs)); !reflect.DeepEqual(got, u.Ds) {
+			t.Errorf("%v is read again as %v", u.Ds, got)
 		}
 	})
 }

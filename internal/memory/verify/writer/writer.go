@@ -210,7 +210,10 @@ func (l *Log) writeUnits(ctx context.Context, log state.Log) error {
 	if u.IDs, err = l.o.Links.IDs(ctx, log.W, u.First, writerlog.UnitSize); err != nil || len(u.IDs) < writerlog.UnitSize {
 		return err
 	}
-	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), memory.SetOptions{}); err != nil {
+	if u.Ds, err = l.o.Links.Addresses(ctx, log.W, u.First, writerlog.UnitSize); err != nil {
+		return err
+	}
+	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), memory.SetOptions{Addresses: u.Addresses()}); err != nil {
 		return err
 	}
 	return l.o.Links.UnitWritten(ctx, log.W, log.Units+1)

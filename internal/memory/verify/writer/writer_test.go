@@ -103,11 +103,14 @@ func (w *world) Lookup(_ context.Context, ids []string) (map[string][]string, bo
 }
 
 // Set implements writer.Memory: it is where log units go.
-func (w *world) Set(_ context.Context, slug nipae.Slug, text string, _ memory.SetOptions) (client.Entry, client.Status, error) {
+func (w *world) Set(_ context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	if w.gone {
 		return client.Entry{}, client.Status{}, client.ErrNoRelay
 	}
 	body, err := nipae.NewMemory(slug, text)
+	if err == nil && o.Addresses != nil {
+		body, err = body.WithMember(writerlog.UnitMember, o.Addresses)
+	}
 	if err != nil {
 		return client.Entry{}, client.Status{}, err
 	}
@@ -384,8 +387,7 @@ func TestUnits(t *testing.T) {
 		if _, chained := e.Body.Member(writerlog.Member); chained {
 			t.Errorf("%s is in a log", slug)
 		}
-		text, _ := e.Body.Text()
-		u, err := writerlog.ParseUnit(slug, text)
+		u, err := writerlog.UnitOf(e)
 		if err != nil {
 			t.Fatal(slug, err)
 		}
@@ -393,8 +395,8 @@ func TestUnits(t *testing.T) {
 	}
 	u := read(writerlog.UnitSlug(name, 0))
 	for i, id := range u.IDs {
-		if fmt.Sprintf("%x", id[:]) != ids[i] {
-			t.Fatalf("id %d of the unit is another", i)
+		if fmt.Sprintf("%x", id[:]) != ids[i] || len(u.Ds) <= i || fmt.Sprintf("%x", u.Ds[i][:]) != made[i].Event.Tags.GetD() {
+			t.Fatalf("id %d of the unit, or its address, is another", i)
 		}
 	}
 	if v := read(writerlog.VoidSlug(name, 0)); len(v.Void) != 100 || v.Void[99].N != 99 || v.Void[99].ID != ids[99] || len(u.IDs) != writerlog.UnitSize {
