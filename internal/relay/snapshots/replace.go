@@ -143,8 +143,9 @@ func (s *Service) ReleaseQuarantine(ctx context.Context, name string) (Restored,
 	return Restored{Restored: done}, err
 }
 
-// DropQuarantine forgets for good what a rollback took away. Errors are those
-// of ReleaseQuarantine.
+// DropQuarantine forgets for good what a rollback took away, but for the ids:
+// whoever sends one of the events again is refused. Errors are those of
+// ReleaseQuarantine.
 func (s *Service) DropQuarantine(ctx context.Context, name string) error {
 	return s.store.DropQuarantine(ctx, name)
 }

@@ -153,7 +153,7 @@ type Store interface {
 	// transaction: heads where nothing newer is here by now, else, as all
 	// others, history.
 	ReleaseQuarantine(ctx context.Context, name string) (store.Restored, error)
-	// DropQuarantine forgets for good what a rollback took away.
+	// DropQuarantine forgets for good what a rollback took away, but for the ids.
 	DropQuarantine(ctx context.Context, name string) error
 	// SchemaVersion is the number of the last migration that the open database
 	// has.

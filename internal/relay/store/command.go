@@ -101,7 +101,7 @@ type SwitchState struct {
 // Restored.
 type ReleaseQuarantine struct{ Name string }
 
-// DropQuarantine forgets what a rollback took away.
+// DropQuarantine forgets what a rollback took away, but for the events' ids.
 type DropQuarantine struct{ Name string }
 
 // RemoveRows removes what filters of the operator matched. Its answer is a

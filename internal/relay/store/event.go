@@ -18,7 +18,7 @@ const (
 	Replaced                 // new head of its address, an older version was superseded
 	Duplicate                // this very event is here already, as head, regular event or history
 	Stale                    // a newer (or equal and lower-id) head exists
-	Deleted                  // its author deleted it (NIP-09, NIP-62), or the operator banned it
+	Deleted                  // its author deleted it (NIP-09, NIP-62), or the operator banned it or rolled it back
 	Conflict                 // PutOptions.Base is not the head of its address
 	Refused                  // lifecycle or quota: Why is invalid or blocked
 	Failed                   // the store failed: nothing is known to be kept, Err says why
@@ -39,6 +39,10 @@ var WhyBanned = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay ha
 // WhyRemoved answers a version of an address where the operator has removed
 // this superseded version or a newer one.
 var WhyRemoved = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay has removed this superseded version or a newer one")
+
+// WhyRolledBack answers an event that a rollback took away and that the operator
+// has not brought back.
+var WhyRolledBack = nip01.Refuse(nip01.PrefixBlocked, "removed by the operator")
 
 // WhyTaken answers an attempt to take, or to write under, a contract id that
 // belongs to somebody else.
@@ -68,13 +72,14 @@ func (r Result) Message() string {
 type PutOptions struct {
 	// Import says that the event comes from an import or a restore: neither the
 	// lifecycle (NIP-TEMP) nor a quota is checked. Deletions and requests to
-	// vanish still block it.
+	// vanish still block it. It brings back what a rollback took away.
 	Import bool
 	// Replica says that the event comes from a relay which this one follows. It
-	// is taken as an import is, but for three things: a quota that somebody has
+	// is taken as an import is, but for four things: a quota that somebody has
 	// configured holds; a version of a gated kind that is older than its head is
-	// kept as history; and an entry of contract memory is delivered to who
-	// listens wherever it stands.
+	// kept as history; an entry of contract memory is delivered to who listens
+	// wherever it stands; and what a rollback took away stays away, for what was
+	// rolled back here alone would be back with the next pass.
 	Replica bool
 	// Past, beside Replica, says that the event is superseded there. If its
 	// author's signature says so here too, by a newer version or by a request to

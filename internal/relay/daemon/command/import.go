@@ -170,6 +170,7 @@ func (p *printer) Agent(a ingest.ReplacedAgent) error {
 	fmt.Fprintf(p.out, "agent %s: replaced; the state before is in snapshot %s\n", a.Agent, a.PreSnapshot)
 	if a.Quarantine != "" {
 		fmt.Fprintf(p.out, "agent %s: %d to quarantine; to bring them back: engramd snapshot quarantine release %s\n", a.Agent, a.Quarantined, a.Quarantine)
+		fmt.Fprintf(p.out, "agent %s: %s\n", a.Agent, whatMachinesSay)
 	}
 	return nil
 }

@@ -121,14 +121,18 @@ func writeRestored(out, notes io.Writer, r snapshots.Restored) error {
 	}
 	if r.Quarantine != "" {
 		fmt.Fprintf(notes, "what was taken away can be brought back: engramd snapshot quarantine release %s\n", r.Quarantine)
+		fmt.Fprintln(notes, whatMachinesSay)
 	}
 	if r.Mode == snapshot.Rollback {
-		fmt.Fprintln(notes, "other relays may still have the newer versions, and clients that read both, or copy from one to the other, bring them back: only engramctl snapshot restore, with the agent's key, makes the old ones win everywhere")
+		fmt.Fprintln(notes, "other relays may still have the newer versions, and clients that read both show them: only engramctl snapshot restore, with the agent's key, makes the old ones win everywhere")
 	}
 	_, err := fmt.Fprintf(out, "%s  %s  %d stored, %d replaced older versions, %d already there, %d older than what is there, %d deleted before, %d expired, %d to quarantine\n",
 		r.ID, r.Mode, r.Stored, r.Replaced, r.Present, r.Kept, r.Deleted, r.Expired, r.Quarantined)
 	return err
 }
+
+// whatMachinesSay follows what went to quarantine.
+const whatMachinesSay = "until then it is refused when somebody sends it again, and the agent's machines that know it report that this relay lacks it; engramctl repair --accept-loss ends that there"
 
 func (c *snapshotCommand) quarantine(ctx context.Context) error {
 	what, name := "ls", ""
@@ -159,7 +163,7 @@ func (c *snapshotCommand) quarantine(ctx context.Context) error {
 	}
 	return c.printOr(done, func(w io.Writer) error {
 		if what == orders.Drop {
-			_, err := fmt.Fprintf(w, "%s  dropped\n", name)
+			_, err := fmt.Fprintf(w, "%s  dropped; its events stay refused\n", name)
 			return err
 		}
 		_, err := fmt.Fprintf(w, "%s  released  %d stored, %d replaced older versions, %d older than what is there\n", name, done.Stored, done.Replaced, done.Kept)

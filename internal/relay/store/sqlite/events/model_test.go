@@ -27,10 +27,11 @@ type model struct {
 	ids      map[string]int64 // "author id" deleted
 	addrs    map[string]int64 // address deleted up to
 	gone     map[string]int64 // author vanished up to
+	taken    map[string]bool  // rolled back, by id
 }
 
 func newModel(versions int) *model {
-	return &model{versions: versions, now: storetest.Start.Unix(), ids: map[string]int64{}, addrs: map[string]int64{}, gone: map[string]int64{}}
+	return &model{versions: versions, now: storetest.Start.Unix(), ids: map[string]int64{}, addrs: map[string]int64{}, gone: map[string]int64{}, taken: map[string]bool{}}
 }
 
 func isGated(kind int) bool { return kind == 30174 || kind == 30090 }
@@ -75,7 +76,10 @@ func (m *model) put(ev *nostr.Event, imported bool) store.Outcome {
 		return store.Stored
 	case ev.Kind != 5 && ev.Kind != 62 && m.deleted(ev):
 		return store.Deleted
+	case m.taken[ev.ID] && !imported:
+		return store.Deleted
 	}
+	delete(m.taken, ev.ID)
 	switch ev.Kind {
 	case 5:
 		m.delete(ev)
@@ -87,6 +91,18 @@ func (m *model) put(ev *nostr.Event, imported bool) store.Outcome {
 		return store.Stored // and history
 	}
 	return outcome
+}
+
+// rollback takes all that an agent remembers, and what it remembered since asOf.
+func (m *model) rollback(agent string, asOf int64) {
+	took := func(since int64) func(ev *nostr.Event) bool {
+		return func(ev *nostr.Event) bool {
+			its := ev.PubKey == agent && int64(ev.CreatedAt) > since && (ev.Kind == 30174 || ev.Kind == 10002)
+			m.taken[ev.ID] = m.taken[ev.ID] || its
+			return its
+		}
+	}
+	m.heads, m.past = slices.DeleteFunc(m.heads, took(0)), slices.DeleteFunc(m.past, took(asOf))
 }
 
 func (m *model) toVanished(ev *nostr.Event) bool {
@@ -319,6 +335,14 @@ func compareWithModel(t *testing.T, seed uint64) {
 		case 0:
 			if err := s.Sweep(t.Context()); err != nil {
 				t.Fatal(err)
+			}
+		case 3:
+			who, asOf := g.person(), int64(rnd.IntN(40))
+			m.rollback(who.Pub, storetest.Start.Unix()+asOf)
+			if got := switchIn(t, s, rollback(who, asOf), nil); got.Quarantined > 0 && rnd.IntN(2) == 0 {
+				if err := s.DropQuarantine(t.Context(), "test"); err != nil {
+					t.Fatal(err)
+				}
 			}
 		case 1:
 			clock.Add(5 * time.Second)

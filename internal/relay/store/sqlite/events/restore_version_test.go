@@ -88,6 +88,23 @@ func TestWhatWasWrittenAfterARollbackStaysCurrent(t *testing.T) {
 	wantWhole(t, s)
 }
 
+// TestAReleasedHeadIsHistoryOfANewerOne: what was written after a rollback does
+// not cost the text that the rollback took.
+func TestAReleasedHeadIsHistoryOfANewerOne(t *testing.T) {
+	s := storetest.MustOpen(t)
+	old, head, since := alice.Engram(bob, 5, "mem/a"), alice.Engram(bob, 10, "mem/a"), alice.Engram(bob, 50, "mem/a")
+	put(t, s, old, store.Stored)
+	put(t, s, head, store.Replaced)
+	switchIn(t, s, rollback(alice, 7), []staged{{store.Heads, old}})
+	put(t, s, since, store.Replaced)
+	if got, err := s.ReleaseQuarantine(t.Context(), "test"); err != nil || got != (store.Restored{Stored: 1}) {
+		t.Errorf("brought back %+v, %v", got, err)
+	}
+	heldAs(t, s, since, head, old)
+	put(t, s, head, store.Duplicate)
+	wantWhole(t, s)
+}
+
 // TestARestoredVersionSupersedesAnOlderHead repairs an address from a snapshot
 // whose head may not come back, where an older version is head.
 func TestARestoredVersionSupersedesAnOlderHead(t *testing.T) {

@@ -77,8 +77,8 @@ func NewWriter(tx ledger.Tx, table *gate.Table, on *atomic.Bool, waiting func() 
 var whyExpired = nip01.Refuse(nip01.PrefixInvalid, "the event has expired")
 
 // Decide decides what becomes of one event, in this order: expired, banned, this
-// very event, deleted before, the contract's lifecycle, a newer head, quota. What
-// it changed is undone when it fails or refuses.
+// very event, deleted before, rolled back, the contract's lifecycle, a newer head,
+// quota. What it changed is undone when it fails or refuses.
 //
 // The lifecycle comes after "deleted" and before "newer": sending an accepted
 // event again is a duplicate and no second move, while a move that comes too
@@ -106,6 +106,9 @@ func (w *Writer) Decide(p *Pending) (store.Result, error) {
 	}
 	if err != nil || before.Outcome != 0 {
 		return before, err
+	}
+	if gone, err := w.rolledBack(r, p.Opts.Import); err != nil || gone {
+		return store.Result{Outcome: store.Deleted, Why: store.WhyRolledBack}, err
 	}
 	if conflict, err := w.misses(r, p.Opts.Base); err != nil || conflict {
 		return store.Result{Outcome: store.Conflict, Why: store.WhyConflict}, err
@@ -222,6 +225,9 @@ func (w *Writer) applyVersion(r *record.Record) (store.Result, error) {
 	request, withdrawn, before, err := w.met(r, true)
 	if err != nil || before.Outcome != 0 {
 		return before, err
+	}
+	if _, err := w.rolledBack(r, true); err != nil {
+		return store.Result{}, err
 	}
 	if _, err := w.judgeContract(r, store.PutOptions{Import: true}); err != nil {
 		return store.Result{}, err

@@ -30,7 +30,7 @@ type archive struct {
 // surely empty. They are empty on most relays most of the time, and are asked
 // for every event otherwise.
 type known struct {
-	History, deletedIDs, deletedAddresses, vanished, quarantine, floors bool
+	History, deletedIDs, deletedAddresses, vanished, quarantine, rolledBack, floors bool
 }
 
 // Open reads what it has to know.
@@ -40,7 +40,7 @@ func (a *archive) Open() (err error) {
 	}
 	for table, flag := range map[string]*bool{
 		"history": &a.Known.History, "deleted_ids": &a.Known.deletedIDs, "deleted_addresses": &a.Known.deletedAddresses,
-		"vanished": &a.Known.vanished, "quarantine": &a.Known.quarantine, "removed_heads": &a.Known.floors,
+		"vanished": &a.Known.vanished, "quarantine": &a.Known.quarantine, "rolled_back": &a.Known.rolledBack, "removed_heads": &a.Known.floors,
 	} {
 		if *flag, err = a.Conn().Exists("SELECT 1 FROM " + table + " LIMIT 1"); err != nil {
 			return err

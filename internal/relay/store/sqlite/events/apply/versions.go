@@ -89,13 +89,31 @@ func (a *archive) Unquarantine(text string, args ...engine.Value) (int, error) {
 }
 
 // Quarantine copies a row of events or history to where no reader comes, under a
-// name.
+// name, and notes its id, which outlives the copy.
 func (a *archive) Quarantine(name, table string, seq int64, isHead bool) error {
 	a.seqGone = true
-	a.Known.quarantine = true
-	return a.Do(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
+	a.Known.quarantine, a.Known.rolledBack = true, true
+	err := a.Do(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
 		name, a.Now, column.Bool(isHead), seq)
+	if err != nil {
+		return err
+	}
+	_, err = a.Exec(`INSERT OR IGNORE INTO rolled_back SELECT id FROM `+table+` WHERE seq = ?`, seq)
+	return err
+}
+
+// rolledBack reports whether a rollback took the event away. The operator's own
+// import or restore brings it back: its id is forgotten.
+func (a *archive) rolledBack(r *record.Record, operator bool) (bool, error) {
+	if !a.Known.rolledBack {
+		return false, nil
+	}
+	if operator {
+		_, err := a.Exec(`DELETE FROM rolled_back WHERE id = ?`, r.ID)
+		return false, err
+	}
+	return a.Conn().Exists(`SELECT 1 FROM rolled_back WHERE id = ?`, r.ID)
 }
 
 const (

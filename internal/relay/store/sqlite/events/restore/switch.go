@@ -66,6 +66,9 @@ func (s *switching) take(order int, json []byte) error {
 		}
 	}
 	result, err := s.w.Events.Restore(rec, order == applyOrder(store.Versions))
+	if err == nil && !s.staged && result.Outcome == store.Stale { // it was a head, and a newer one is here
+		result, err = s.w.Events.Restore(rec, true)
+	}
 	if err != nil {
 		return err
 	}
@@ -166,6 +169,8 @@ const (
 		GROUP BY restore, pubkey ORDER BY 3 DESC, 1`
 	sqlQuarantined = `SELECT num, head, created_at, json FROM quarantine WHERE restore = ?1 AND (head, created_at, num) > (?2, ?3, ?4)
 		ORDER BY head, created_at, num LIMIT ?5`
+	// Also of those that were not taken, as what expired or is banned.
+	sqlForget = `DELETE FROM rolled_back WHERE id IN (SELECT id FROM quarantine WHERE restore = ?)`
 )
 
 // Quarantines lists what rollbacks took away, newest first. It needs the
@@ -216,13 +221,17 @@ func (s *switching) release(name string) (n int, err error) {
 			return n, err
 		}
 		if n == before {
+			if _, err := s.w.Events.Exec(sqlForget, name); err != nil {
+				return n, err
+			}
 			_, err := s.w.Events.Exec(`DELETE FROM quarantine WHERE restore = ?`, name)
 			return n, err
 		}
 	}
 }
 
-// DropQuarantine forgets for good what a rollback took away.
+// DropQuarantine forgets for good what a rollback took away, but for the ids:
+// whoever sends one of the events again is refused.
 func (r *Restorer) DropQuarantine(ctx context.Context, name string) error {
 	return r.Order.Tell(ctx, store.DropQuarantine{Name: name})
 }
