@@ -23,7 +23,9 @@ const removed = "blocked: removed by the operator"
 func TestRolledBackIsNotUndone(t *testing.T) {
 	relay := rig.Start(t, rig.AllowRestore)
 	agent, owner, at := relaytest.Agent(), relaytest.Owner().Pub, rig.Now()-50
-	version := func(i int64) *nostr.Event { return relaytest.Memory(agent, owner, "mem/a", strings.Repeat("x", int(i)), at+i) }
+	version := func(i int64) *nostr.Event {
+		return relaytest.Memory(agent, owner, "mem/a", strings.Repeat("x", int(i)), at+i)
+	}
 	v1, v2, v3, fresh := version(1), version(2), version(3), relaytest.Memory(agent, owner, "mem/new", "x", at+2)
 	p := rig.Dial(t, relay, agent)
 	shows := func(when string, heads ...*nostr.Event) {
