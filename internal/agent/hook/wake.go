@@ -65,8 +65,8 @@ func Core(text, partial string) Section {
 	return coreSection("[Agent Memory — core]", text, partial)
 }
 
-// NoCore is the section of an agent that has none; hint says what to do about
-// it, in words of ours.
+// NoCore is the section of an agent that has none, or of which none is shown; hint says
+// what to do about it, in words of ours.
 func NoCore(hint string) Section { return Section{Text: "[Agent Memory — core]\n" + hint + "\n"} }
 
 // Unconfirmed is the section with the core of the local copy, where no relay

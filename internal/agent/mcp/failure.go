@@ -15,6 +15,7 @@ const (
 	CodeRemoved     = "removed"           // every relay answered, and it was deleted
 	CodePartial     = "partial"           // nothing, or perhaps not the newest, was found, and not every relay answered
 	CodeUnreadable  = "unreadable"        // something is there, but it cannot be read
+	CodeBehind      = "behind"            // no relay shows it, and it may have been written
 	CodeConflict    = "conflict"          // the stored version is not the one that the change was made for
 	CodeClock       = "clock"             // the stored version is dated too far in the future
 	CodeUnconfirmed = "unconfirmed"       // it may or may not be stored

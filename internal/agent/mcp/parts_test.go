@@ -8,6 +8,8 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/session"
+	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall"
 	recallanswer "engramd/internal/memory/recall/answer"
@@ -23,6 +25,7 @@ type options struct {
 	Snapshot  func(ctx context.Context, label string) (session.Snapshot, error)
 	Copy      recallanswer.Source
 	Settle    func(ctx context.Context)
+	Absent    error // of CoreAbsent
 	Near      session.Near
 	Rerank    recallanswer.Scorer
 	Used      func(ctx context.Context, read bool, slugs []string)
@@ -65,8 +68,13 @@ type parts struct {
 func (p parts) Writable() bool                             { return !p.o.ReadOnly }
 func (p parts) Discovery() func(ctx context.Context) error { return p.o.Discover }
 func (p parts) Source() recallanswer.Source                { return p.o.Copy }
-func (p parts) Project() string                            { return p.o.Project }
-func (p parts) Proposals() Proposals                       { return p.o.Proposals }
+func (p parts) CoreAbsent(ctx context.Context) (memory.Others, client.Status, error) {
+	others, status, err := p.Others(ctx)
+	return others, status, cmp.Or(p.o.Absent, err)
+}
+
+func (p parts) Project() string      { return p.o.Project }
+func (p parts) Proposals() Proposals { return p.o.Proposals }
 
 func (p parts) Snapshots() func(ctx context.Context, label string) (session.Snapshot, error) {
 	return p.o.Snapshot

@@ -160,8 +160,8 @@ func (s *memories) entry(ctx context.Context, slug nipae.Slug, when *memory.When
 		a := &about{error: err, slug: slug, status: status, entry: e, version: when != nil}
 		if slug.IsCore() && when == nil && errors.Is(err, client.ErrNotFound) {
 			// Before telling an agent to begin anew, make sure that it is the
-			// right one.
-			if a.others, a.status, err = s.session.Others(ctx); err != nil {
+			// right one, and that there is none.
+			if a.others, a.status, err = s.session.CoreAbsent(ctx); err != nil {
 				a.error = err
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
+	"engramd/internal/agent/session"
 	"engramd/internal/client"
 	"engramd/internal/memory/quote"
 	recallanswer "engramd/internal/memory/recall/answer"
@@ -184,6 +185,7 @@ func (s *prompts) section(ctx context.Context) (string, error) {
 	return reading(ctx, s.m.calls, func(ctx context.Context) (string, error) {
 		e, status, err := s.m.entry(ctx, nipae.Core, nil)
 		var a *about
+		var unaccounted *session.UnaccountedError
 		switch {
 		case err == nil:
 			text := sectionTitle + sectionAbout + quote.Notice + quote.Text(e.Text, false)
@@ -191,6 +193,8 @@ func (s *prompts) section(ctx context.Context) (string, error) {
 				text += sectionPartial
 			}
 			return text, nil
+		case errors.As(err, &unaccounted):
+			return sectionTitle + unaccounted.Error() + "\n", nil
 		case errors.As(err, &a) && len(a.others.Keys) > 0:
 			return "", err
 		case errors.Is(err, client.ErrNotFound) && s.m.readOnly:

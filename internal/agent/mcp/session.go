@@ -17,6 +17,9 @@ import (
 type Session interface {
 	Memory
 	Writable() bool
+	// CoreAbsent is Others where every relay says that it has no core: see
+	// session.Memory.
+	CoreAbsent(ctx context.Context) (memory.Others, client.Status, error)
 	// Discovery finds out which relays to ask; nil leaves them as they are. The server
 	// calls it before the first question and again from time to time, never while a
 	// question is under way. Its error does not fail the call: the question that

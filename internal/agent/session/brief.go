@@ -67,10 +67,15 @@ type Core struct {
 	AsOf time.Time
 	// Partial says that some relay did not answer.
 	Partial bool
+	// Unaccounted says that no relay shows one, and that it cannot be told whether
+	// there is one; nil: it can.
+	Unaccounted error
 }
 
 func (c Core) section(b Beginning) hook.Section {
 	switch {
+	case c.Unaccounted != nil:
+		return hook.NoCore(c.Unaccounted.Error())
 	case c.Entry == nil:
 		return hook.NoCore(b.Hint)
 	case c.Kept:
@@ -258,10 +263,18 @@ func (w *Brief) getCore(ctx context.Context) error {
 	if absent {
 		err = w.b.MayBegin(ctx)
 	}
+	unaccounted, is := errors.AsType[*UnaccountedError](err)
+	if is {
+		err = nil
+	}
 	if err := w.s.o.Report(status, err); err != nil {
 		return err
 	}
-	if w.Core = (Core{Partial: status.Partial}); !absent {
+	w.Core = Core{Partial: status.Partial}
+	switch {
+	case is:
+		w.Core.Unaccounted = unaccounted
+	case !absent:
 		w.Core.Entry = &entry
 	}
 	return nil

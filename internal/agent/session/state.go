@@ -73,7 +73,11 @@ func (l *WriteLog) Close() {
 
 // openState opens what this machine knows of a pair and no relay has.
 func (s *Session) openState(ctx context.Context, m *memory.Memory, warn func(string)) (*state.State, error) {
-	return state.Open(ctx, state.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()}, state.Options{Dir: s.o.State, Warn: warn})
+	return state.Open(ctx, pairOf(m), state.Options{Dir: s.o.State, Warn: warn})
+}
+
+func pairOf(m *memory.Memory) state.Pair {
+	return state.Pair{Agent: m.Agent(), Owner: m.Owner(), Conversation: m.Conversation()}
 }
 
 // OpenState opens what this machine knows of the pair and no relay has. It must be

@@ -77,11 +77,11 @@ func FirstOf(errs ...error) error {
 }
 
 // MayBegin returns nil if a pair without a core is one that may begin its
-// memory: the key is the agent's, and it remembers nothing for anybody else.
-// Otherwise it is client.ErrNotFound with what the key can know, or why that is
-// not known.
+// memory: the key is the agent's, it remembers nothing for anybody else, and there is
+// no core for sure. Otherwise it is client.ErrNotFound with what the key can know, or
+// why that is not known: see session.Memory.CoreAbsent.
 func MayBegin(ctx context.Context, m *session.Memory) error {
-	others, status, err := m.Others(ctx)
+	others, status, err := m.CoreAbsent(ctx)
 	if err != nil {
 		return err
 	}

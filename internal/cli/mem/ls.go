@@ -3,6 +3,7 @@ package mem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,8 +183,12 @@ func noteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory
 	case len(hidden) > 0:
 		env.Note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
 	case l.Core == nil && len(l.Tombstones) == 0:
-		others, _, err := m.Others(ctx)
-		if err != nil {
+		others, _, err := m.CoreAbsent(ctx)
+		switch {
+		case errors.Is(err, client.ErrBehind):
+			env.Note("%v", err)
+			return
+		case err != nil:
 			env.Note("no memory; whether this key has some with others is not known: %v", err)
 			return
 		}

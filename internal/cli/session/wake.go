@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -49,7 +50,7 @@ type wakeContinuing struct {
 }
 
 type wakeCoreOut struct {
-	State string `json:"state"` // "present", "unconfirmed" (the local copy's) or "absent"
+	State string `json:"state"` // "present", "unconfirmed" (the local copy's), "absent" or "unaccounted" (see core --help)
 	Text  string `json:"text,omitempty"`
 	Hash  string `json:"hash,omitempty"`
 	AsOf  string `json:"as_of,omitempty"` // of one that is unconfirmed
@@ -107,7 +108,9 @@ it, in at most 9,500 characters:
 
 Relays are asked for 2 s. Where none answers, the core is that of the local copy and
 says so; where there is none either, that is an error: it never looks as if nothing
-were remembered. What is external, or a proposal, is counted and not shown.
+were remembered. Where no relay shows a core and there may be one, a line in its place
+says so, and the exit code is 6. What is external, or a proposal, is counted and not
+shown.
 
 --json gives the parts, whole, beside the text. Nothing is noted as shown, and no
 session begins.
@@ -153,7 +156,7 @@ func wake(ctx context.Context, env *cliutil.Env) error {
 		err = env.PrintText(text)
 	}
 	if err != nil || !attest {
-		return err
+		return cmp.Or(err, w.Core.Unaccounted)
 	}
 	ctx, done := env.Bounded(ctx)
 	defer done()
@@ -164,7 +167,7 @@ func wake(ctx context.Context, env *cliutil.Env) error {
 	case err == nil && slug != "":
 		env.Note("attested in %s", slug)
 	}
-	return err
+	return cmp.Or(err, w.Core.Unaccounted)
 }
 
 // wakeOutOf gives the parts.
@@ -189,7 +192,10 @@ func wakeOutOf(w *session.Brief, p briefing.Parts, text string) wakeOut {
 }
 
 func wakeCoreOf(f session.Core) wakeCoreOut {
-	if f.Entry == nil {
+	switch {
+	case f.Unaccounted != nil:
+		return wakeCoreOut{State: "unaccounted", Partial: f.Partial}
+	case f.Entry == nil:
 		return wakeCoreOut{State: "absent", Partial: f.Partial}
 	}
 	out := wakeCoreOut{State: "present", Text: f.Entry.Text, Hash: f.Entry.Hash, Partial: f.Partial}

@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
 
@@ -127,6 +128,8 @@ type Others struct {
 	// nothing else is known. Proposals, and answers to them, are no memory, here
 	// and of other pairs.
 	Begun bool
+	// Logged says that units of its log are there, and nothing else of it.
+	Logged bool
 	// Keys are the other owners for whom the agent remembers something, when the
 	// agent asks; the other agents that remember something for the owner, when the
 	// owner asks. Who wrote last comes first.
@@ -140,7 +143,7 @@ type Others struct {
 func (r *Reader) Others(ctx context.Context) (Others, client.Status, error) {
 	ctx, cancel := r.c.Operation(ctx)
 	defer cancel()
-	a, begun, err := r.begun(ctx)
+	a, begun, logged, err := r.begun(ctx)
 	status := r.status(a.Relays, 0)
 	if err != nil || begun {
 		return Others{Begun: begun}, status, err
@@ -160,25 +163,28 @@ func (r *Reader) Others(ctx context.Context) (Others, client.Status, error) {
 	keys := r.others(b.Events)
 	if client.Partial(a.Relays) || client.Partial(b.Relays) {
 		status.Partial = true
-		return Others{Keys: keys}, status, client.Failures(client.ErrPartial, slices.Concat(a.Relays, b.Relays))
+		return Others{Keys: keys, Logged: logged}, status, client.Failures(client.ErrPartial, slices.Concat(a.Relays, b.Relays))
 	}
-	return Others{Keys: keys}, status, nil
+	return Others{Keys: keys, Logged: logged}, status, nil
 }
 
-// begun reports whether there is memory of the pair. One event tells, unless it
-// is a proposal or an answer; of those, maxOthers without a memory are none.
-func (r *Reader) begun(ctx context.Context) (a client.Answers, begun bool, err error) {
+// begun reports whether there is memory of the pair, or a log unit of it. One event
+// tells, unless it is a proposal or an answer; of those, maxOthers without a memory are
+// none.
+func (r *Reader) begun(ctx context.Context) (a client.Answers, begun, logged bool, err error) {
 	own := r.all()
 	for _, own.Limit = range []int{1, maxOthers} {
 		a, err = r.c.AskThose(ctx, r.c.Targets(), own)
 		if err != nil || len(a.Events) == 0 {
-			return a, false, err
+			return a, false, false, err
 		}
-		if _, begun = withoutBookkeeping(nipae.SelectHeads(r.key(), r.agent, r.owner, a.Events)); begun {
-			return a, true, nil
+		l := nipae.SelectHeads(r.key(), r.agent, r.owner, a.Events)
+		if _, begun = withoutBookkeeping(l); begun {
+			return a, true, false, nil
 		}
+		logged = slices.ContainsFunc(l.Memories, func(e nipae.Engram) bool { return writerlog.IsUnit(e.Slug()) })
 	}
-	return a, false, nil
+	return a, false, logged, nil
 }
 
 // others returns the other halves of the pairs that engrams belong to, without

@@ -138,3 +138,12 @@ func (r *Reader) Every(ctx context.Context) ([]nipae.Engram, client.Status, erro
 	}
 	return all, status, err
 }
+
+// Newest returns the engram at the head of each address, tombstones too. What cannot be
+// read is left out. The Status and the errors are as of ListAll.
+func (r *Reader) Newest(ctx context.Context) ([]nipae.Engram, client.Status, error) {
+	ctx, cancel := r.c.Operation(ctx)
+	defer cancel()
+	l, status, err := r.heads(ctx)
+	return append(l.Heads(), l.Tombstones...), status, err
+}

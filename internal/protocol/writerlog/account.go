@@ -11,6 +11,7 @@ import (
 // and envelopes have been checked.
 type Accounting struct {
 	D        string           // the core's address
+	Core     bool             // it is known otherwise that there was a core
 	Events   map[string]Event // by id; those in no log tell of no number
 	Units    []Unit
 	Marks    []Mark                   // what relays showed once
@@ -167,7 +168,7 @@ func (a *accounting) elsewhere(id string) bool {
 }
 
 func (a *accounting) result() Accounts {
-	out := Accounts{Logs: map[string]Accounted{}}
+	out := Accounts{Logs: map[string]Accounted{}, Core: a.in.Core}
 	for id, d := range a.at {
 		out.Core = out.Core || d == a.in.D && !a.elsewhere(id)
 	}

@@ -43,6 +43,7 @@ func TestAccount(t *testing.T) {
 		written       int64
 	}{
 		"nothing is known":              {Accounting{}, true, 0, 0, 0},
+		"a core is known otherwise":     {Accounting{Core: true}, false, 0, 0, 0},
 		"an event in no log":            {Accounting{Events: events(Event{ID: id(0), D: core})}, true, 0, 0, 0},
 		"own links elsewhere":           {Accounting{Own: own(Own{D: away, Stored: true}, Own{D: away})}, true, 1, 1, 2},
 		"a core of this machine":        {Accounting{Own: own(Own{D: away, Stored: true}, Own{D: core, Stored: true})}, false, 0, 1, 2},
