@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -32,14 +34,17 @@ func (e *UnaccountedError) Is(target error) bool { return target == client.ErrBe
 // It is Others then. What other machines wrote is looked for at the relays, and noted in
 // the state once it is found. The errors are those of Others, and *UnaccountedError.
 func (m *Memory) CoreAbsent(ctx context.Context) (memory.Others, client.Status, error) {
-	a := account{m: m}
-	defer func() { a.close() }()
-	gone, err := a.open(ctx)
-	if err != nil {
-		return memory.Others{}, client.Status{}, err
+	a := account{m: m, in: writerlog.Evidence{Events: map[string]writerlog.Event{}}, attested: map[string]int64{}}
+	a.core = nipae.AddressIn(m.Conversation(), m.Agent(), m.Owner(), nipae.Core)
+	there, gone, err := a.open(ctx)
+	if a.state != nil && m.s.live == nil {
+		defer func() { _ = a.state.Close() }() // each of its writes is kept already
 	}
-	here := writerlog.Account(a.in)
-	if here.Core && !gone {
+	if err != nil {
+		return memory.Others{}, client.Status{}, fmt.Errorf("what this machine wrote is not known, and so not whether there was a core: %w", err)
+	}
+	here := a.told(ctx)
+	if !gone && (there || here.Core) {
 		return memory.Others{}, client.Status{}, &UnaccountedError{here.Written()}
 	}
 	others, status, err := m.Others(ctx)
@@ -49,39 +54,42 @@ func (m *Memory) CoreAbsent(ctx context.Context) (memory.Others, client.Status, 
 	return others, status, err
 }
 
-// maxAttested bounds the logs of which attestations are asked for.
-const maxAttested = 100
-
 // account is CoreAbsent at work.
 type account struct {
-	m     *Memory
-	in    writerlog.Accounting
-	seen  writerlog.Evidence
-	state *memorystate.State // nil: none is kept
-	close func()
+	m               *Memory
+	core            string // its address
+	in              writerlog.Evidence
+	known, attested map[string]int64
+	state           *memorystate.State // nil: none is kept
 }
 
-// open reads what this machine knows, where a state is there.
-func (a *account) open(ctx context.Context) (gone bool, err error) {
+// open reads what this machine knows, where a state is: whether there was a core, and
+// whether it need not be there any more.
+func (a *account) open(ctx context.Context) (there, gone bool, err error) {
 	s := a.m.s
-	a.in.D, a.close = nipae.AddressIn(a.m.Conversation(), a.m.Agent(), a.m.Owner(), nipae.Core), func() {}
-	a.seen.Events = map[string]writerlog.Event{}
 	if s.live != nil {
 		a.state = s.live.state
 	} else if s.Keeps() && pairOf(a.m.Memory).Kept(s.o.State) {
 		soon, cancel := context.WithTimeout(ctx, s.allow(OpenBudget))
 		defer cancel()
-		if a.state, err = s.OpenState(soon, s.o.Note); err == nil {
-			a.close = func() { _ = a.state.Close() }
-		}
+		a.state, err = s.OpenState(soon, s.o.Note)
 	}
-	if err == nil && a.state != nil {
-		a.in, gone, err = a.state.Links.Accounting(ctx, a.in.D)
+	if err != nil || a.state == nil {
+		return false, false, err
 	}
-	if err != nil {
-		err = fmt.Errorf("what this machine wrote is not known, and so not whether there was a core: %w", err)
+	at, err := a.state.Heads.At(ctx, a.core)
+	if err == nil {
+		a.known, err = a.state.Links.Accounted(ctx)
 	}
-	return gone, err
+	if err == nil {
+		a.in.Own, err = a.state.Links.Own(ctx)
+	}
+	marks, marksErr := a.state.Audit.Marks(ctx)
+	for url, all := range marks {
+		a.in.Relays = append(a.in.Relays, writerlog.Shown{URL: url, Marks: all})
+	}
+	why, expired := at.Lost(), at.Head.Expires > 0 && at.Head.Expires <= time.Now().Unix()
+	return at.Open || at.Head.ID != "", !at.Open && (expired || why == memorystate.Accepted || why == memorystate.Deleted), cmp.Or(err, marksErr)
 }
 
 // ask asks the relays for heads, and for superseded versions where that is not enough.
@@ -94,14 +102,12 @@ func (a *account) ask(ctx context.Context) error {
 		var all []nipae.Engram
 		all, status, err = ask(ctx)
 		for _, e := range all {
-			a.seen.Add(e)
+			a.in.Add(e)
 		}
-		told = a.told(ctx)
-		if err != nil || status.Partial || !told.Absent() {
-			continue
-		}
-		if told = a.attested(ctx, told); told.Absent() {
-			return nil
+		if told = a.told(ctx); err == nil && !status.Partial && told.Absent() {
+			if told = a.attest(ctx, told); told.Absent() {
+				return nil
+			}
 		}
 	}
 	switch {
@@ -116,22 +122,24 @@ func (a *account) ask(ctx context.Context) error {
 // told accounts for what is known, and notes how far that goes. What is not noted is
 // asked for again.
 func (a *account) told(ctx context.Context) writerlog.Accounts {
-	a.in.Events, a.in.Units = a.seen.Events, a.seen.Units
-	told, until := writerlog.Account(a.in), map[string]int64{}
+	told, until := writerlog.Account(a.in, a.core, a.known, a.attested), map[string]int64{}
 	for w, l := range told.Logs {
-		if n, known := a.in.Known[w]; l.Until >= 0 && (!known || l.Until > n) {
+		if n, known := a.known[w]; l.Until >= 0 && (!known || l.Until > n) {
 			until[w] = l.Until
 		}
 	}
-	if a.state != nil {
+	if a.state != nil && len(until) > 0 {
 		_ = a.state.Links.SetAccounted(ctx, until)
 	}
 	return told
 }
 
-// attested adds what the agent signed of logs that are known, as far as relays show
-// that. Other logs may be those of another pair.
-func (a *account) attested(ctx context.Context, told writerlog.Accounts) writerlog.Accounts {
+// maxAttested bounds the logs of which attestations are asked for.
+const maxAttested = 100
+
+// attest accounts for what the agent signed of the logs that are known as well, as far
+// as relays show that. Other logs may be another pair's.
+func (a *account) attest(ctx context.Context, told writerlog.Accounts) writerlog.Accounts {
 	var ds []string
 	for w := range told.Logs {
 		ds = append(ds, attestation.D(w))
@@ -139,14 +147,11 @@ func (a *account) attested(ctx context.Context, told writerlog.Accounts) writerl
 	if len(ds) == 0 {
 		return told
 	}
-	most := min(len(ds), maxAttested)
-	answers, _ := a.m.s.Client.AskSoon(ctx, nostr.Filter{Kinds: []int{attestation.Kind}, Authors: []string{a.m.Agent()}, Tags: nostr.TagMap{"d": ds[:most]}})
-	if a.in.Attested == nil {
-		a.in.Attested = map[string]int64{}
-	}
+	filter := nostr.Filter{Kinds: []int{attestation.Kind}, Authors: []string{a.m.Agent()}, Tags: nostr.TagMap{"d": ds[:min(len(ds), maxAttested)]}}
+	answers, _ := a.m.s.Client.AskSoon(ctx, filter)
 	for _, ev := range answers.Events {
 		if one, err := attestation.Of(ev); err == nil {
-			a.in.Attested[one.W] = max(a.in.Attested[one.W], one.N)
+			a.attested[one.W] = max(a.attested[one.W], one.N)
 		}
 	}
 	return a.told(ctx)

@@ -217,4 +217,14 @@ func TestOwnCore(t *testing.T) {
 			t.Errorf("%+v: %d, want %d", c.loss, got, c.want)
 		}
 	}
+	// A newer one of another machine, which this one saw.
+	for _, h := range []memorystate.Head{{At: known.Head.At + 1}, {At: known.Head.At + 2, Expires: 1}} {
+		h.D, h.ID, h.Event = d, known.Head.ID, []byte("{}")
+		if err := state.Heads.Keep(t.Context(), h); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := written(t, lost), map[bool]int64{true: 2}[h.Expires == 0]; got != want {
+			t.Errorf("%+v: %d, want %d", h, got, want)
+		}
+	}
 }

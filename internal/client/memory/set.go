@@ -67,32 +67,23 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o SetOpt
 		return client.Entry{}, status, err
 	}
 	return m.write(ctx, slug, o, func(reading nipae.Reading) (nipae.Body, error) {
-		body, err := composed(slug, text, like, reading)
-		if err == nil && o.Addresses != nil {
-			body, err = body.WithMember(writerlog.UnitMember, o.Addresses)
+		removed := false
+		if reading.Head != nil {
+			_, there := reading.Head.Body.Text()
+			removed = !there
 		}
-		return body, err
+		if like != nil && (reading.Head == nil || removed) {
+			body, err := like.WithSlug(slug)
+			return body.WithText(text), err
+		}
+		if reading.Head != nil {
+			return reading.Head.Body.WithText(text), nil
+		}
+		if slug.IsCore() {
+			return nipae.NewProfile(text), nil
+		}
+		return nipae.NewMemory(slug, text)
 	})
-}
-
-// composed is the body of a text at a slug.
-func composed(slug nipae.Slug, text string, like *nipae.Body, reading nipae.Reading) (nipae.Body, error) {
-	removed := false
-	if reading.Head != nil {
-		_, there := reading.Head.Body.Text()
-		removed = !there
-	}
-	if like != nil && (reading.Head == nil || removed) {
-		body, err := like.WithSlug(slug)
-		return body.WithText(text), err
-	}
-	if reading.Head != nil {
-		return reading.Head.Body.WithText(text), nil
-	}
-	if slug.IsCore() {
-		return nipae.NewProfile(text), nil
-	}
-	return nipae.NewMemory(slug, text)
 }
 
 // like reads the body of a memory that is renamed, nil for none.
@@ -149,6 +140,9 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 		return client.Entry{}, status, 0, err
 	}
 	body, err := compose(reading)
+	if err == nil && o.Addresses != nil {
+		body, err = body.WithMember(writerlog.UnitMember, o.Addresses)
+	}
 	if err != nil {
 		return client.Entry{}, status, 0, err
 	}

@@ -6,6 +6,20 @@ import (
 	"testing"
 )
 
+// accounting is what Account is given.
+type accounting struct {
+	Events          map[string]Event
+	Units           []Unit
+	Marks           []Mark
+	Own             map[string][]Own
+	Known, Attested map[string]int64
+}
+
+func (a accounting) of(core string) Accounts {
+	in := Evidence{Events: a.Events, Units: a.Units, Own: a.Own, Relays: []Shown{{Marks: a.Marks}}}
+	return Account(in, core, a.Known, a.Attested)
+}
+
 // TestAccount: what accounts for numbers of logs, and what does not.
 func TestAccount(t *testing.T) {
 	const w, other = "0a1b2c3d", "99999999"
@@ -26,60 +40,56 @@ func TestAccount(t *testing.T) {
 		}
 		return out
 	}
-	own := func(all ...Own) map[string]map[int64]Own {
-		out := map[int64]Own{}
-		for n, o := range all {
-			o.ID = id(int64(n))
-			out[int64(n)] = o
+	own := func(all ...Own) map[string][]Own {
+		for n := range all {
+			all[n].ID = id(int64(n))
 		}
-		return map[string]map[int64]Own{w: out}
+		return map[string][]Own{w: all}
 	}
 	with := func(e Event, change func(*Event)) Event { change(&e); return e }
 	unit := Unit{W: w, IDs: []Hash{hash(id(0)), hash(id(1))}, Ds: []Hash{hash(away), hash(away)}}
 	for name, c := range map[string]struct {
-		in            Accounting
+		in            accounting
 		absent        bool
 		until, newest int64 // of the log w
 		written       int64
 	}{
-		"nothing is known":              {Accounting{}, true, 0, 0, 0},
-		"a core is known otherwise":     {Accounting{Core: true}, false, 0, 0, 0},
-		"an event in no log":            {Accounting{Events: events(Event{ID: id(0), D: core})}, true, 0, 0, 0},
-		"own links elsewhere":           {Accounting{Own: own(Own{D: away, Stored: true}, Own{D: away})}, true, 1, 1, 2},
-		"a core of this machine":        {Accounting{Own: own(Own{D: away, Stored: true}, Own{D: core, Stored: true})}, false, 0, 1, 2},
-		"a core of unknown fate":        {Accounting{Own: own(Own{D: core})}, false, -1, 0, 1},
-		"a core that nobody has":        {Accounting{Own: own(Own{D: core, Void: true})}, true, 0, 0, 1},
-		"a void core that is there":     {Accounting{Own: own(Own{D: core, Void: true}), Events: events(event(0, core))}, false, -1, 0, 1},
-		"unknown fate, unknown address": {Accounting{Own: own(Own{})}, true, 0, 0, 1},
-		"the same, and it was the core": {Accounting{Own: own(Own{}), Events: events(event(0, core))}, false, -1, 0, 1},
-		"stored, unknown address":       {Accounting{Own: own(Own{Stored: true})}, false, -1, 0, 1},
-		"the same, and an event":        {Accounting{Own: own(Own{Stored: true}), Events: events(event(0, away))}, true, 0, 0, 1},
-		"events elsewhere":              {Accounting{Events: events(event(0, away), event(1, away))}, true, 1, 1, 2},
-		"an older core":                 {Accounting{Events: events(event(0, core), event(1, away))}, false, -1, 1, 2},
-		"a gap":                         {Accounting{Events: events(event(0, away), event(3, away))}, false, 0, 3, 4},
-		"the first is nowhere":          {Accounting{Events: events(event(1, away))}, false, -1, 1, 2},
-		"a gap that is void": {Accounting{Events: events(event(0, away), with(event(2, away), func(e *Event) {
+		"nothing is known":              {accounting{}, true, 0, 0, 0},
+		"an event in no log":            {accounting{Events: events(Event{ID: id(0), D: core})}, true, 0, 0, 0},
+		"own links elsewhere":           {accounting{Own: own(Own{D: away, Stored: true}, Own{D: away})}, true, 1, 1, 2},
+		"a core of this machine":        {accounting{Own: own(Own{D: away, Stored: true}, Own{D: core, Stored: true})}, false, 0, 1, 2},
+		"a core of unknown fate":        {accounting{Own: own(Own{D: core})}, false, -1, 0, 1},
+		"a core that nobody has":        {accounting{Own: own(Own{D: core, Void: true})}, true, 0, 0, 1},
+		"a void core that is there":     {accounting{Own: own(Own{D: core, Void: true}), Events: events(event(0, core))}, false, -1, 0, 1},
+		"unknown fate, unknown address": {accounting{Own: own(Own{})}, true, 0, 0, 1},
+		"the same, and it was the core": {accounting{Own: own(Own{}), Events: events(event(0, core))}, false, -1, 0, 1},
+		"stored, unknown address":       {accounting{Own: own(Own{Stored: true})}, false, -1, 0, 1},
+		"the same, and an event":        {accounting{Own: own(Own{Stored: true}), Events: events(event(0, away))}, true, 0, 0, 1},
+		"events elsewhere":              {accounting{Events: events(event(0, away), event(1, away))}, true, 1, 1, 2},
+		"an older core":                 {accounting{Events: events(event(0, core), event(1, away))}, false, -1, 1, 2},
+		"a gap":                         {accounting{Events: events(event(0, away), event(3, away))}, false, 0, 3, 4},
+		"the first is nowhere":          {accounting{Events: events(event(1, away))}, false, -1, 1, 2},
+		"a gap that is void": {accounting{Events: events(event(0, away), with(event(2, away), func(e *Event) {
 			e.Link.Void = []Num{{1, id(1)}}
 		}))}, true, 2, 2, 3},
-		"units with addresses":    {Accounting{Units: []Unit{unit}, Events: events(event(2, away))}, true, 2, 2, 3},
-		"units without":           {Accounting{Units: []Unit{{W: w, IDs: unit.IDs}}, Events: events(event(2, away))}, false, -1, 2, 3},
-		"a unit that lacks one":   {Accounting{Units: []Unit{{W: w, IDs: unit.IDs, Ds: []Hash{hash(away), {}}}}}, false, 0, 1, 2},
-		"a unit with the core":    {Accounting{Units: []Unit{{W: w, IDs: unit.IDs, Ds: []Hash{hash(away), hash(core)}}}}, false, 0, 1, 2},
-		"a unit of void numbers":  {Accounting{Units: []Unit{{W: w, First: 1, Void: []Num{{1, id(1)}}}}, Events: events(event(0, away))}, true, 1, 1, 2},
-		"a log that came before":  {Accounting{Events: events(with(event(0, away), func(e *Event) { e.Link.After = []Head{{other, 4, id(9)}} }))}, false, 0, 0, 6},
-		"known before":            {Accounting{Known: map[string]int64{w: 4}, Events: events(event(5, away))}, true, 5, 5, 6},
-		"known before, and a gap": {Accounting{Known: map[string]int64{w: 3}, Events: events(event(5, away))}, false, 3, 5, 6},
-		"a core beside that":      {Accounting{Known: map[string]int64{w: 4}, Own: own(Own{D: core, Stored: true})}, false, 4, 4, 5},
-		"attested":                {Accounting{Attested: map[string]int64{w: 2}, Events: events(event(0, away))}, false, 0, 1, 2},
-		"attested, and no more":   {Accounting{Attested: map[string]int64{w: 1}, Events: events(event(0, away))}, true, 0, 0, 1},
-		"a relay showed it once":  {Accounting{Marks: []Mark{{W: w, N: 0, ID: id(0), D: away}}}, true, 0, 0, 1},
-		"a relay showed a core":   {Accounting{Marks: []Mark{{W: w, N: 0, ID: id(0), D: core}}}, false, -1, 0, 1},
-		"forked, one is nowhere":  {Accounting{Events: events(event(0, away), Event{ID: id(7), D: away, Link: &Link{W: w, N: 1, Prev: id(8)}})}, false, -1, 1, 2},
-		"forked, one is the core": {Accounting{Own: own(Own{D: away, Stored: true}), Events: events(Event{ID: id(7), D: core, Link: &Link{W: w}})}, false, -1, 0, 1},
-		"a number far ahead":      {Accounting{Events: events(event(maxN, away))}, false, -1, maxN, maxN + 1},
+		"units with addresses":    {accounting{Units: []Unit{unit}, Events: events(event(2, away))}, true, 2, 2, 3},
+		"units without":           {accounting{Units: []Unit{{W: w, IDs: unit.IDs}}, Events: events(event(2, away))}, false, -1, 2, 3},
+		"a unit that lacks one":   {accounting{Units: []Unit{{W: w, IDs: unit.IDs, Ds: []Hash{hash(away), {}}}}}, false, 0, 1, 2},
+		"a unit with the core":    {accounting{Units: []Unit{{W: w, IDs: unit.IDs, Ds: []Hash{hash(away), hash(core)}}}}, false, 0, 1, 2},
+		"a unit of void numbers":  {accounting{Units: []Unit{{W: w, First: 1, Void: []Num{{1, id(1)}}}}, Events: events(event(0, away))}, true, 1, 1, 2},
+		"a log that came before":  {accounting{Events: events(with(event(0, away), func(e *Event) { e.Link.After = []Head{{other, 4, id(9)}} }))}, false, 0, 0, 6},
+		"known before":            {accounting{Known: map[string]int64{w: 4}, Events: events(event(5, away))}, true, 5, 5, 6},
+		"known before, and a gap": {accounting{Known: map[string]int64{w: 3}, Events: events(event(5, away))}, false, 3, 5, 6},
+		"a core beside that":      {accounting{Known: map[string]int64{w: 4}, Own: own(Own{D: core, Stored: true})}, false, 4, 4, 5},
+		"attested":                {accounting{Attested: map[string]int64{w: 2}, Events: events(event(0, away))}, false, 0, 1, 2},
+		"attested, and no more":   {accounting{Attested: map[string]int64{w: 1}, Events: events(event(0, away))}, true, 0, 0, 1},
+		"a relay showed it once":  {accounting{Marks: []Mark{{W: w, N: 0, ID: id(0), D: away}}}, true, 0, 0, 1},
+		"a relay showed a core":   {accounting{Marks: []Mark{{W: w, N: 0, ID: id(0), D: core}}}, false, -1, 0, 1},
+		"forked, one is nowhere":  {accounting{Events: events(event(0, away), Event{ID: id(7), D: away, Link: &Link{W: w, N: 1, Prev: id(8)}})}, false, -1, 1, 2},
+		"forked, one is the core": {accounting{Own: own(Own{D: away, Stored: true}), Events: events(Event{ID: id(7), D: core, Link: &Link{W: w}})}, false, -1, 0, 1},
+		"a number far ahead":      {accounting{Events: events(event(maxN, away))}, false, -1, maxN, maxN + 1},
 	} {
-		c.in.D = core
-		got := Account(c.in)
+		got := c.in.of(core)
 		if got.Absent() != c.absent || got.Written() != c.written {
 			t.Errorf("%s: absent %v, written %d times, of %+v", name, got.Absent(), got.Written(), got)
 		}
@@ -92,7 +102,7 @@ func TestAccount(t *testing.T) {
 		forks = append(forks, Event{ID: id(n), D: away, Link: &Link{W: w}})
 	}
 	forks = slices.Concat(forks, []Event{{ID: id(99), D: away, Link: &Link{W: w, N: 1, Prev: id(98)}}})
-	if got := Account(Accounting{D: core, Events: events(forks...)}); got.Absent() {
+	if got := (accounting{Events: events(forks...)}).of(core); got.Absent() {
 		t.Errorf("of many forks: %+v", got)
 	}
 }

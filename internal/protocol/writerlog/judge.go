@@ -21,6 +21,8 @@ const (
 	// maxSteps bounds what is done for numbers that are nowhere; beyond it nobody
 	// is accused.
 	maxSteps = 1 << 22
+	// maxIDs bounds the ids that are kept of one number.
+	maxIDs = 8
 )
 
 // Judge says of each log what the evidence proves: of each number that is nowhere
@@ -94,7 +96,7 @@ func (l *log) num(n int64) *num {
 }
 
 func (n *num) know(id string) {
-	if !slices.Contains(n.ids, id) && len(n.ids) < 8 {
+	if !slices.Contains(n.ids, id) && len(n.ids) < maxIDs {
 		n.ids = append(n.ids, id)
 	}
 }

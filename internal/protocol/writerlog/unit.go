@@ -69,16 +69,13 @@ func (u Unit) Text() string {
 	return b.String()
 }
 
-// Addresses is the value of UnitMember; nil where no address is known.
+// Addresses is the value of UnitMember.
 func (u Unit) Addresses() jsontext.Value {
-	all, known := make([]string, len(u.IDs)), false
-	for i := range all {
-		if i < len(u.Ds) && u.Ds[i] != (Hash{}) {
-			all[i], known = base64.RawURLEncoding.EncodeToString(u.Ds[i][:]), true
+	all := make([]string, len(u.Ds))
+	for i, d := range u.Ds {
+		if d != (Hash{}) {
+			all[i] = base64.RawURLEncoding.EncodeToString(d[:])
 		}
-	}
-	if !known {
-		return nil
 	}
 	b, err := json.Marshal(all)
 	if err != nil {
@@ -87,8 +84,8 @@ func (u Unit) Addresses() jsontext.Value {
 	return b
 }
 
-// UnitOf reads the unit of an engram at its slug, with its addresses: of none where
-// their member is no list of its form. The error is ErrUnit.
+// UnitOf reads the unit of an engram at its slug, with its addresses: with none where
+// their member has another form. The error is ErrUnit.
 func UnitOf(e nipae.Engram) (Unit, error) {
 	text, live := e.Body.Text()
 	if !live || !IsUnit(e.Slug()) {
@@ -101,24 +98,19 @@ func UnitOf(e nipae.Engram) (Unit, error) {
 	return u, err
 }
 
-// parseAddresses reads the value of UnitMember beside that many ids; nil for one of
-// another form, or where no address is known.
+// parseAddresses reads the value of UnitMember beside that many ids.
 func parseAddresses(raw jsontext.Value, count int) []Hash {
 	var all []string
 	if err := json.Unmarshal(raw, &all); err != nil || len(all) != count {
 		return nil
 	}
-	ds, known := make([]Hash, count), false
+	ds := make([]Hash, count)
 	for i, s := range all {
-		d, err := base64.RawURLEncoding.Strict().DecodeString(s)
+		d, err := base64.RawURLEncoding.DecodeString(s)
 		if err != nil || len(d) != len(ds[i]) && s != "" {
 			return nil
 		}
 		copy(ds[i][:], d)
-		known = known || ds[i] != (Hash{})
-	}
-	if !known {
-		return nil
 	}
 	return ds
 }
