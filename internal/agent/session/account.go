@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,16 +37,14 @@ func (e *UnaccountedError) Is(target error) bool { return target == client.ErrBe
 func (m *Memory) CoreAbsent(ctx context.Context) (memory.Others, client.Status, error) {
 	a := account{m: m, in: writerlog.Evidence{Events: map[string]writerlog.Event{}}, attested: map[string]int64{}}
 	a.core = nipae.AddressIn(m.Conversation(), m.Agent(), m.Owner(), nipae.Core)
-	there, gone, err := a.open(ctx)
-	if a.state != nil && m.s.live == nil {
-		defer func() { _ = a.state.Close() }() // each of its writes is kept already
-	}
+	there, gone, done, err := a.open(ctx)
+	defer done()
 	if err != nil {
 		return memory.Others{}, client.Status{}, fmt.Errorf("what this machine wrote is not known, and so not whether there was a core: %w", err)
 	}
 	here := a.told(ctx)
 	if !gone && (there || here.Core) {
-		return memory.Others{}, client.Status{}, &UnaccountedError{here.Written()}
+		return memory.Others{}, client.Status{}, &UnaccountedError{max(1, here.Written())}
 	}
 	others, status, err := m.Others(ctx)
 	if err == nil && !gone && (others.Begun || others.Logged || !here.Absent()) {
@@ -63,33 +62,30 @@ type account struct {
 	state           *memorystate.State // nil: none is kept
 }
 
+// errNoState is a state that lies here and cannot be opened, of which stateNow told.
+var errNoState = errors.New("its state cannot be opened")
+
 // open reads what this machine knows, where a state is: whether there was a core, and
-// whether it need not be there any more.
-func (a *account) open(ctx context.Context) (there, gone bool, err error) {
+// whether it need not be there any more. done ends the use of the state.
+func (a *account) open(ctx context.Context) (there, gone bool, done func(), err error) {
 	s := a.m.s
-	if s.live != nil {
-		a.state = s.live.state
-	} else if s.Keeps() && pairOf(a.m.Memory).Kept(s.o.State) {
-		soon, cancel := context.WithTimeout(ctx, s.allow(OpenBudget))
-		defer cancel()
-		a.state, err = s.OpenState(soon, s.o.Note)
+	if !s.Keeps() || !pairOf(a.m.Memory).Kept(s.o.State) {
+		return false, false, func() {}, nil
 	}
-	if err != nil || a.state == nil {
-		return false, false, err
+	if a.state, done = s.stateNow(ctx); a.state == nil {
+		return false, false, done, errNoState
 	}
 	at, err := a.state.Heads.At(ctx, a.core)
-	if err == nil {
-		a.known, err = a.state.Links.Accounted(ctx)
-	}
-	if err == nil {
-		a.in.Own, err = a.state.Links.Own(ctx)
-	}
+	known, knownErr := a.state.Links.Accounted(ctx)
+	own, ownErr := a.state.Links.Own(ctx)
 	marks, marksErr := a.state.Audit.Marks(ctx)
+	a.known, a.in.Own = known, own
 	for url, all := range marks {
 		a.in.Relays = append(a.in.Relays, writerlog.Shown{URL: url, Marks: all})
 	}
 	why, expired := at.Lost(), at.Head.Expires > 0 && at.Head.Expires <= time.Now().Unix()
-	return at.Open || at.Head.ID != "", !at.Open && (expired || why == memorystate.Accepted || why == memorystate.Deleted), cmp.Or(err, marksErr)
+	gone = !at.Open && (expired || why == memorystate.Accepted || why == memorystate.Deleted)
+	return at.Open || at.Head.ID != "", gone, done, cmp.Or(err, knownErr, ownErr, marksErr)
 }
 
 // ask asks the relays for heads, and for superseded versions where that is not enough.
@@ -112,7 +108,7 @@ func (a *account) ask(ctx context.Context) error {
 	}
 	switch {
 	case told.Core || told.Written() > 0:
-		return &UnaccountedError{told.Written()}
+		return &UnaccountedError{max(1, told.Written())}
 	case err != nil:
 		return err
 	}

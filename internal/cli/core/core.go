@@ -76,11 +76,9 @@ code is not 0: no core found and a relay that failed, a time limit, something
 unreadable, a refused key. So a harness never takes "could not look" for "nothing
 there", which would invite the agent to write over its memory.
 
-Every relay says that there is none, and yet there may be one: each version that was
-written has a number, and if one of these may have been the core, it is gone from the
-relays. Then that is the error, with exit code 6. A number is known not to have been
-the core by a version that relays show, by this machine, or by the units of the log
-(docs/trust.md).
+Each version that was written has a number. Where no relay shows a core, and neither
+they nor this machine account for each number as that of another memory, the core may
+be lost: that is the error then, with exit code 6 (docs/trust.md).
 
 The command ends within --timeout (3 s) from its start, whatever the relays, the
 network or the name service do.`,

@@ -1,10 +1,10 @@
 package writerlog
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +16,9 @@ import (
 // UnitSize is how many ids a log unit keeps.
 const UnitSize = 512
 
-// UnitMember is the member of a log unit's body that has the addresses of its ids: a
-// list as long as theirs, of base64 (RFC 4648, 5, without padding) or "" where one is
-// not known. The text has ids alone, which programs that do not know the member read;
-// and both in hex would be too large for one event.
+// UnitMember is the member of a log unit's body that has the addresses of its ids, in
+// base64 one behind the other, 32 zero bytes where one is not known. The text has ids
+// alone: older programs read no more, and both in hex are too large for an event.
 const UnitMember = "addresses"
 
 // unitPrefix begins the slugs of log units.
@@ -71,11 +70,9 @@ func (u Unit) Text() string {
 
 // Addresses is the value of UnitMember.
 func (u Unit) Addresses() jsontext.Value {
-	all := make([]string, len(u.Ds))
-	for i, d := range u.Ds {
-		if d != (Hash{}) {
-			all[i] = base64.RawURLEncoding.EncodeToString(d[:])
-		}
+	all := []byte{}
+	for _, d := range u.Ds {
+		all = append(all, d[:]...)
 	}
 	b, err := json.Marshal(all)
 	if err != nil {
@@ -92,25 +89,19 @@ func UnitOf(e nipae.Engram) (Unit, error) {
 		return Unit{}, fmt.Errorf("%w: it is at no slug of one, or removed", ErrUnit)
 	}
 	u, err := ParseUnit(e.Slug(), text)
-	if raw, ok := e.Body.Member(UnitMember); ok && err == nil {
-		u.Ds = parseAddresses(raw, len(u.IDs))
-	}
+	raw, _ := e.Body.Member(UnitMember)
+	u.Ds = parseAddresses(raw, len(u.IDs))
 	return u, err
 }
 
 // parseAddresses reads the value of UnitMember beside that many ids.
-func parseAddresses(raw jsontext.Value, count int) []Hash {
-	var all []string
-	if err := json.Unmarshal(raw, &all); err != nil || len(all) != count {
+func parseAddresses(raw jsontext.Value, count int) (ds []Hash) {
+	var all []byte
+	if err := json.Unmarshal(raw, &all); err != nil || len(all) != count*len(Hash{}) {
 		return nil
 	}
-	ds := make([]Hash, count)
-	for i, s := range all {
-		d, err := base64.RawURLEncoding.DecodeString(s)
-		if err != nil || len(d) != len(ds[i]) && s != "" {
-			return nil
-		}
-		copy(ds[i][:], d)
+	for d := range slices.Chunk(all, len(Hash{})) {
+		ds = append(ds, Hash(d))
 	}
 	return ds
 }
