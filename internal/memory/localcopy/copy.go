@@ -43,6 +43,9 @@ type Options struct {
 	// Warn is told in one line that a file could not be used and a new one
 	// begins; nil drops it.
 	Warn func(string)
+	// AsOwner hides heads of which no relay shows anything: the agent may have deleted
+	// them, which its owner is not told.
+	AsOwner bool
 	// MaxBytes bounds the file; 0 is without a bound.
 	MaxBytes int64
 }
@@ -59,10 +62,11 @@ func Dir() (string, error) {
 
 // Copy is an open local copy. Any number of goroutines may use it.
 type Copy struct {
-	address func(slug string) [32]byte
-	open    opener
-	now     func() time.Time
-	file    *sealedfile.File
+	agent, owner string // public keys
+	address      func(slug string) [32]byte
+	open         opener
+	now          func() time.Time
+	file         *sealedfile.File
 
 	// mu guards what follows: shared to read the index, alone to change it.
 	mu sync.RWMutex
@@ -73,6 +77,7 @@ type Copy struct {
 // indexed is the index of a copy, up to a change of its file.
 type indexed struct {
 	seal     sealer
+	asOwner  bool          // see Options.AsOwner
 	index    *recall.Index // nil: not loaded
 	round    int           // of the file that it is of
 	at       int64         // the change up to which the index is
@@ -86,7 +91,8 @@ func (m *Copy) LogValue() slog.Value { return slog.StringValue("mirror") }
 const keepAside = 2
 
 // Open opens the copy of a pair, or begins an empty one. A file that is
-// damaged, or of another pair or version, is moved aside first. The caller
+// damaged, or of another pair, is moved aside first; one of a later version is left
+// as it is (sealedfile.ErrNewer). The caller
 // closes the copy.
 func Open(ctx context.Context, p Pair, o Options) (*Copy, error) {
 	for _, key := range []string{p.Agent, p.Owner} {
@@ -110,10 +116,10 @@ func Open(ctx context.Context, p Pair, o Options) (*Copy, error) {
 		}
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
-	m := &Copy{now: o.Now, indexed: indexed{seal: sealer{func() []byte { return keys.mac[:] }}}, sealed: o.Now()}
+	m := &Copy{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{asOwner: o.AsOwner, seal: sealer{func() []byte { return keys.mac[:] }}}, sealed: o.Now()}
 	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
-		What: "the local copy", Application: application, Schema: schema, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,
+		What: "the local copy", Application: application, Schema: schema, RefuseNewer: true, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,
 	})
 	if err != nil {
 		return nil, err

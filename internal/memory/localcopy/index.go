@@ -61,7 +61,7 @@ func (x *indexed) advance(ctx context.Context, tx *sealedfile.Tx) error {
 	if x.at == c.seq {
 		return nil
 	}
-	for r := range tx.Rows("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head LEFT JOIN texts t ON t.n = e.n WHERE p.seq > ? ORDER BY p.seq", x.at) {
+	for r := range tx.Rows("SELECT "+eventColumns+", t.text, p.behind FROM places p JOIN events e ON e.n = p.head LEFT JOIN texts t ON t.n = e.n WHERE p.seq > ? ORDER BY p.seq", x.at) {
 		e, err := x.seal.readEvent(r)
 		text := ""
 		if err == nil && e.state == withText {
@@ -70,7 +70,7 @@ func (x *indexed) advance(ctx context.Context, tx *sealedfile.Tx) error {
 		if err := cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		if e.state == withText {
+		if e.state == withText && !(x.asOwner && Shown(r.Int(12)) == ShownNone) {
 			x.take(e, text)
 		} else {
 			x.index.Remove(r.Text(5))

@@ -31,6 +31,9 @@ func TestIndexIsKept(t *testing.T) {
 	gone := a.write("mem/n0", "number 0 again", 200)
 	put(t, m, near, gone, a.write("mem/later", "later", 200))
 	lose(t, m, near, gone)
+	if _, err := m.Drop(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
 	fresh := open(t, a.Pair, o)
 	want := shown(t, m)
 	if got := shown(t, fresh); got != want {

@@ -14,7 +14,7 @@ import (
 
 // TestHeadsAreThoseOfTheProtocol: after any history of relays that take, lose,
 // regain and go back, the copy's heads are what nipae chooses from all that the
-// relays have. Two copies share the file, and either may be written, read or
+// relays have and all that could be read and was ever there. Two copies share the file, and either may be written, read or
 // opened anew at any step.
 func TestHeadsAreThoseOfTheProtocol(t *testing.T) {
 	seeds := uint64(6)
@@ -41,7 +41,7 @@ func history(t *testing.T, rnd *rand.Rand) {
 		}
 	}
 	relays := []string{near, far, "wss://third.example"}
-	has := map[string]map[*nostr.Event]bool{}
+	has := map[string]map[*nostr.Event]bool{"": {}} // and what was ever there
 	for _, r := range relays {
 		has[r] = map[*nostr.Event]bool{}
 	}
@@ -54,6 +54,9 @@ func history(t *testing.T, rnd *rand.Rand) {
 		case 0, 1, 2, 3:
 			put(t, m, relay, ev)
 			take(a, has[relay], ev)
+			if _, err := nipae.Open(a.Conversation, a.Agent, a.Owner, ev); err == nil {
+				has[""][ev] = true
+			}
 		case 4, 5:
 			lose(t, m, relay, ev)
 			delete(has[relay], ev)

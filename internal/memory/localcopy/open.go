@@ -15,7 +15,8 @@ import (
 // opened is an event that the agent signed, taken apart.
 type opened struct {
 	event
-	text string
+	text   string
+	signed *nostr.Event // as it came
 }
 
 // opener takes an event apart; false if it is not one that the agent signed for
@@ -25,7 +26,7 @@ type opener func(ev *nostr.Event) (opened, bool)
 func openerOf(p Pair) opener {
 	return func(ev *nostr.Event) (opened, bool) {
 		engram, err := nipae.Open(p.Conversation, p.Agent, p.Owner, ev)
-		o := opened{event: event{created: int64(ev.CreatedAt)}}
+		o := opened{event: event{created: int64(ev.CreatedAt)}, signed: ev}
 		var fine bool
 		if o.id, fine = decodeID(ev.ID); !fine {
 			return o, false
@@ -128,4 +129,11 @@ CREATE TABLE vectors (m INTEGER NOT NULL, hash BLOB NOT NULL, mac BLOB NOT NULL,
 -- Tells a relay's row from another one of the same relay, before or after it was
 -- forgotten, or in another file.
 ALTER TABLE relays ADD COLUMN life INTEGER NOT NULL DEFAULT 0;
+`, `
+-- Events as they were signed, of those whose row has the rest (raw.go). expires is in
+-- Unix seconds (NIP-40), 0 for never.
+CREATE TABLE raws (n INTEGER PRIMARY KEY, expires INTEGER NOT NULL, raw BLOB NOT NULL);
+-- behind is what relays show of the head: see Shown.
+ALTER TABLE places ADD COLUMN behind INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX places_behind ON places (a) WHERE behind > 0;
 `}

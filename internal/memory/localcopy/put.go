@@ -119,7 +119,7 @@ func (m *Copy) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) 
 	if !ok {
 		return nil, false, nil
 	}
-	o, found := &opened{}, false
+	o, found := &opened{signed: ev}, false
 	for r := range tx.Rows("SELECT "+eventColumns+", t.text FROM events e JOIN places p ON p.a = e.a LEFT JOIN texts t ON t.n = e.n WHERE e.id = ?", id[:]) {
 		found = true
 		var err error
@@ -149,7 +149,8 @@ func (m *Copy) Holds(ctx context.Context, relay string) ([]nip77.Item, error) {
 	return items, err
 }
 
-// Lost notes that a relay has events no more. What no relay has leaves.
+// Lost notes that a relay has events no more. Of what no relay has the newest of each
+// address stays (Behind).
 func (m *Copy) Lost(ctx context.Context, relay string, ids [][32]byte) (Changes, error) {
 	var changes Changes
 	err := m.write(ctx, func(w *writing) error {
@@ -165,8 +166,8 @@ func (m *Copy) Lost(ctx context.Context, relay string, ids [][32]byte) (Changes,
 	return changes, err
 }
 
-// Forget drops a relay that is not asked any more, with its mark, and what only
-// it has.
+// Forget drops a relay that is not asked any more, with its mark. Heads that only it
+// has stay.
 func (m *Copy) Forget(ctx context.Context, relay string) (Changes, error) {
 	var changes Changes
 	err := m.write(ctx, func(w *writing) error {

@@ -22,6 +22,7 @@ type Head struct {
 	// Doubtful is how many events there claim to be newer and cannot be read.
 	Doubtful int
 	Relays   []string // that have this event, by URL
+	Shown    Shown    // what relays show of it
 }
 
 // View is one state of a copy. It is valid while the function runs that it was
@@ -84,7 +85,25 @@ func (v *View) Freshness(relays []string) Freshness {
 	return f
 }
 
-const headQuery = "SELECT " + eventColumns + ", p.doubtful, (SELECT group_concat(h.r) FROM held h WHERE h.n = e.n) FROM places p JOIN events e ON e.n = p.head "
+// hides reports whether a head is not to be told of: see Options.AsOwner.
+func (v *View) hides(s Shown) bool { return v.m.asOwner && s == ShownNone }
+
+// Behind counts the heads that no relay shows, whose slugs are not of machine's matter:
+// newer ones than relays show, and those of which they show nothing.
+func (v *View) Behind() (older, none int) {
+	for r := range v.tx.Rows("SELECT p.behind, p.slug, e.state FROM places p JOIN events e ON e.n = p.head WHERE p.behind > 0 AND e.created <= ?", v.m.now().Add(-callsBehind).Unix()) {
+		switch {
+		case Reserved(r.Text(1)) || Shown(r.Int(0)) == ShownNone && r.Int(2) != withText:
+		case Shown(r.Int(0)) == ShownNone:
+			none++
+		default:
+			older++
+		}
+	}
+	return older, none
+}
+
+const headQuery = "SELECT " + eventColumns + ", p.doubtful, (SELECT group_concat(h.r) FROM held h WHERE h.n = e.n), p.behind FROM places p JOIN events e ON e.n = p.head "
 
 // Head returns what stands at a slug; false if nothing is known of one.
 func (v *View) Head(slug string) (h Head, ok bool) {
@@ -125,7 +144,10 @@ func (v *View) heads(sql string, args ...any) iter.Seq[Head] {
 		}
 		for r := range v.tx.Rows(sql, args...) {
 			e, err := v.m.seal.readEvent(r)
-			if v.tx.Fail(err); err != nil || !yield(v.head(e, r)) {
+			if v.tx.Fail(err); err != nil {
+				return
+			}
+			if h := v.head(e, r); !v.hides(h.Shown) && !yield(h) {
 				return
 			}
 		}
@@ -133,7 +155,7 @@ func (v *View) heads(sql string, args ...any) iter.Seq[Head] {
 }
 
 func (v *View) head(e event, r sealedfile.Row) Head {
-	h := Head{Slug: e.slug, ID: hexID(e.id), CreatedAt: e.created, Tombstone: e.state == tombstone, Size: e.size, Unreadable: e.reason, Doubtful: int(r.Int(11))}
+	h := Head{Slug: e.slug, ID: hexID(e.id), CreatedAt: e.created, Tombstone: e.state == tombstone, Size: e.size, Unreadable: e.reason, Doubtful: int(r.Int(11)), Shown: Shown(r.Int(13))}
 	if e.state == withText {
 		h.Hash = hexID([32]byte(e.hash))
 	}
@@ -152,7 +174,10 @@ func (v *View) head(e event, r sealedfile.Row) Head {
 // recall.Texts.
 func (v *View) Text(slug string) (text string, ok bool) {
 	d := v.m.address(slug)
-	for r := range v.tx.Rows("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head JOIN texts t ON t.n = e.n WHERE p.d = ?", d[:]) {
+	for r := range v.tx.Rows("SELECT "+eventColumns+", t.text, p.behind FROM places p JOIN events e ON e.n = p.head JOIN texts t ON t.n = e.n WHERE p.d = ?", d[:]) {
+		if v.hides(Shown(r.Int(12))) {
+			continue
+		}
 		e, err := v.m.seal.readEvent(r)
 		if err == nil {
 			text, err = textOf(e, r.Raw(11))

@@ -56,6 +56,7 @@ func (w *writing) relay(url string) (int64, error) {
 func (w *writing) put(r int64, o *opened) {
 	a := w.place(o)
 	n := w.event(a, o)
+	w.raw(n, o.signed)
 	if w.tx.Exec("INSERT OR IGNORE INTO held (n, r) VALUES (?, ?)", n, r); w.tx.Changed() == 0 {
 		return
 	}
@@ -102,19 +103,36 @@ func (w *writing) lost(r int64, id [32]byte) {
 	}
 }
 
-// choose drops what no relay has at a place, and chooses the head from the rest:
-// the newest that can be read, else the newest.
+// drop removes an event.
+func (w *writing) drop(n int64) {
+	w.tx.Exec("DELETE FROM events WHERE n = ?", n)
+	w.tx.Exec("DELETE FROM texts WHERE n = ?", n)
+	w.tx.Exec("DELETE FROM raws WHERE n = ?", n)
+}
+
+// choose chooses the head of a place: the newest that can be read, else the newest. One
+// that no relay has stays the head until a newer one comes or its time (NIP-40) is over;
+// what else no relay has is dropped.
 func (w *writing) choose(a int64) {
 	var gone []int64
-	var head, before, doubtful, doubted int64
+	var head, before, doubtful, doubted, wasBehind int64
+	var behind Shown
 	was := false
-	for r := range w.tx.Rows(`SELECT e.n, e.state, EXISTS (SELECT 1 FROM held h WHERE h.n = e.n) FROM events e WHERE e.a = ? ORDER BY e.created DESC, e.id`, a) {
-		switch n, state := r.Int(0), r.Int(1); {
-		case r.Int(2) == 0:
+	for r := range w.tx.Rows(`SELECT e.n, e.state, EXISTS (SELECT 1 FROM held h WHERE h.n = e.n), coalesce(w.expires, 0) FROM events e LEFT JOIN raws w ON w.n = e.n
+		WHERE e.a = ? ORDER BY e.created DESC, e.id`, a) {
+		n, state, shown := r.Int(0), r.Int(1), r.Int(2) != 0
+		expired := r.Int(3) > 0 && r.Int(3) <= w.m.now().Unix()
+		if was && shown && behind == ShownNone {
+			behind = ShownOlder
+		}
+		switch {
+		case !shown && (was || state == unreadable || expired):
 			gone = append(gone, n)
 		case was:
 		case state != unreadable:
-			head, was = n, true
+			if head, was = n, true; !shown {
+				behind = ShownNone
+			}
 		default:
 			if doubtful++; head == 0 {
 				head = n
@@ -122,16 +140,15 @@ func (w *writing) choose(a int64) {
 		}
 	}
 	for _, n := range gone {
-		w.tx.Exec("DELETE FROM events WHERE n = ?", n)
-		w.tx.Exec("DELETE FROM texts WHERE n = ?", n)
+		w.drop(n)
 	}
-	for r := range w.tx.Rows("SELECT head, doubtful FROM places WHERE a = ?", a) {
-		before, doubted = r.Int(0), r.Int(1)
+	for r := range w.tx.Rows("SELECT head, doubtful, behind FROM places WHERE a = ?", a) {
+		before, doubted, wasBehind = r.Int(0), r.Int(1), r.Int(2)
 	}
-	if head == before && doubtful == doubted {
+	if head == before && doubtful == doubted && int64(behind) == wasBehind {
 		return
 	}
 	w.changes.Heads++
 	w.tx.Exec("UPDATE counter SET seq = seq + 1")
-	w.tx.Exec("UPDATE places SET head = nullif(?, 0), doubtful = ?, seq = (SELECT seq FROM counter) WHERE a = ?", head, doubtful, a)
+	w.tx.Exec("UPDATE places SET head = nullif(?, 0), doubtful = ?, behind = ?, seq = (SELECT seq FROM counter) WHERE a = ?", head, doubtful, int64(behind), a)
 }

@@ -34,6 +34,7 @@ type Store interface {
 	Put(ctx context.Context, relay string, events []*nostr.Event) (localcopy.Changes, error)
 	Holds(ctx context.Context, relay string) ([]nip77.Item, error)
 	Lost(ctx context.Context, relay string, ids [][32]byte) (localcopy.Changes, error)
+	Bare(ctx context.Context, relay string) ([][32]byte, error)
 	Begin(ctx context.Context, relay string) (localcopy.Mark, error)
 	Mark(ctx context.Context, relay string) (localcopy.Mark, error)
 	SetMark(ctx context.Context, relay string, m localcopy.Mark) error

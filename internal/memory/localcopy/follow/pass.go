@@ -84,8 +84,20 @@ func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(
 	return p.outcome
 }
 
-// run tries the cheapest way that the depth allows, and then the next.
+// run compares, and then asks for what is not kept as it was signed.
 func (p *pass) run(ctx context.Context, depth Depth) error {
+	if err := p.compare(ctx, depth); err != nil {
+		return err
+	}
+	bare, err := p.f.o.Store.Bare(ctx, p.relay)
+	if err != nil {
+		return broken(err)
+	}
+	return p.fetch(ctx, bare)
+}
+
+// compare tries the cheapest way that the depth allows, and then the next.
+func (p *pass) compare(ctx context.Context, depth Depth) error {
 	mark, err := p.f.o.Store.Begin(ctx, p.relay)
 	if err != nil {
 		return broken(err)

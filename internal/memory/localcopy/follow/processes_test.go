@@ -146,6 +146,7 @@ func TestEightProcesses(t *testing.T) {
 		t.Fatalf("%+v, %v", out, err)
 	}
 	l, _, err := m.ListAll(t.Context())
+	dropBehind(t, kept)
 	if got := shown(t, kept, func(localcopy.Head) {}); err != nil || got != told(l) {
 		t.Errorf("%v: the copy says\n%s\nthe relays\n%s", err, got, told(l))
 	}

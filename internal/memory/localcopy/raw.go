@@ -1,0 +1,234 @@
+package localcopy
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/memory/state/sealedfile"
+	"engramd/internal/protocol/wire"
+	"engramd/nips/nipae"
+)
+
+// An event is kept as it was signed: one byte of how, the signature, the tags and the
+// content. What is left out of it stands in the event's row. Tags that are d and p, and
+// then perhaps alt, are not kept, and content is kept as the bytes that base64 stands
+// for: a copy is about twice the text.
+const (
+	rawTags   = 1 << iota // the tags stand there as JSON, behind their length
+	rawAlt                // behind d and p there is alt
+	rawBase64             // the content is base64 of what stands there
+)
+
+const sigBytes = 64
+
+// pack makes what is kept of an event; nil if it is not one that can be made again.
+func (m *Copy) pack(ev *nostr.Event) []byte {
+	sig, err := hex.DecodeString(ev.Sig)
+	if err != nil || len(sig) != sigBytes {
+		return nil
+	}
+	var how byte
+	var tags []byte
+	switch {
+	case slices.EqualFunc(ev.Tags, m.tags(ev.Tags.GetD(), false), slices.Equal[nostr.Tag]):
+	case slices.EqualFunc(ev.Tags, m.tags(ev.Tags.GetD(), true), slices.Equal[nostr.Tag]):
+		how |= rawAlt
+	default:
+		how |= rawTags
+		text, err := json.Marshal(ev.Tags)
+		if err != nil {
+			return nil
+		}
+		tags = append(binary.AppendUvarint(nil, uint64(len(text))), text...)
+	}
+	content := []byte(ev.Content)
+	if plain, err := base64.StdEncoding.Strict().DecodeString(ev.Content); err == nil && base64.StdEncoding.EncodeToString(plain) == ev.Content {
+		content, how = plain, how|rawBase64
+	}
+	return slices.Concat([]byte{how}, sig, tags, content)
+}
+
+func (m *Copy) tags(d string, alt bool) nostr.Tags {
+	tags := nostr.Tags{{"d", d}, {"p", m.owner}}
+	if alt {
+		tags = append(tags, nostr.Tag{"alt", nipae.AltText})
+	}
+	return tags
+}
+
+// unpack makes an event again, as it was signed; nil if it is not the one that was
+// kept.
+func (m *Copy) unpack(e event, raw []byte) *nostr.Event {
+	if len(raw) < 1+sigBytes {
+		return nil
+	}
+	how := raw[0]
+	ev := &nostr.Event{ID: hexID(e.id), PubKey: m.agent, CreatedAt: nostr.Timestamp(e.created), Kind: nipae.Kind, Sig: hex.EncodeToString(raw[1 : 1+sigBytes])}
+	raw = raw[1+sigBytes:]
+	ev.Tags = m.tags(hexID(e.d), how&rawAlt != 0)
+	if how&rawTags != 0 {
+		size, n := binary.Uvarint(raw)
+		if n <= 0 || size > uint64(len(raw)-n) || json.Unmarshal(raw[n:n+int(size)], &ev.Tags) != nil {
+			return nil
+		}
+		raw = raw[n+int(size):]
+	}
+	if ev.Content = string(raw); how&rawBase64 != 0 {
+		ev.Content = base64.StdEncoding.EncodeToString(raw)
+	}
+	if wire.ID(ev) != ev.ID {
+		return nil
+	}
+	return ev
+}
+
+// raw keeps an event as it was signed.
+func (w *writing) raw(n int64, ev *nostr.Event) {
+	raw := w.m.pack(ev)
+	if raw == nil {
+		return
+	}
+	expires, _ := nipae.Expiration(ev)
+	w.tx.Exec("INSERT OR IGNORE INTO raws (n, expires, raw) VALUES (?, ?, ?)", n, expires, raw)
+}
+
+// Bare returns what a relay was last seen to have and is not kept as it was signed,
+// at most putAtOnce: versions before this one kept texts alone.
+func (m *Copy) Bare(ctx context.Context, relay string) (ids [][32]byte, err error) {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		ids = nil
+		for r := range tx.Rows(`SELECT e.id FROM places p JOIN events e ON e.n = p.head JOIN held h ON h.n = e.n AND h.r = (SELECT r FROM relays WHERE url = ?)
+			WHERE NOT EXISTS (SELECT 1 FROM raws WHERE n = e.n) LIMIT ?`, canonical(relay), putAtOnce) {
+			if len(r.Raw(0)) != 32 {
+				return damaged("an event")
+			}
+			ids = append(ids, [32]byte(r.Raw(0)))
+		}
+		return nil
+	})
+	return ids, err
+}
+
+// Shown is what relays show of the place of a head.
+type Shown int
+
+// What is shown of it.
+const (
+	ShownNow   Shown = iota // the head
+	ShownOlder              // an older version
+	ShownNone               // nothing
+)
+
+// Last is the newest that the copy has of an address.
+type Last struct {
+	D         string // the address, 64 hex digits
+	ID        string
+	CreatedAt int64 // Unix seconds
+	Tombstone bool
+	Expires   int64 // Unix seconds, 0 for never
+	Shown     Shown
+	Event     *nostr.Event // as it was signed; nil: the text alone is here
+}
+
+const lastQuery = "SELECT " + eventColumns + ", p.behind, w.expires, w.raw FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n "
+
+func (m *Copy) last(tx *sealedfile.Tx, sql string, arg any) (all []Last) {
+	for r := range tx.Rows(sql, arg) {
+		e, err := m.seal.readEvent(r)
+		if tx.Fail(err); err != nil {
+			return nil
+		}
+		if e.state == unreadable {
+			continue
+		}
+		l := Last{D: hexID(e.d), ID: hexID(e.id), CreatedAt: e.created, Tombstone: e.state == tombstone, Shown: Shown(r.Int(11)), Expires: r.Int(12)}
+		if !r.Null(13) {
+			l.Event = m.unpack(e, r.Raw(13))
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// At returns the newest that the copy has of an address, 64 hex digits; false if
+// nothing there can be read.
+func (m *Copy) At(ctx context.Context, d string) (l Last, ok bool, err error) {
+	at, ok := decodeID(d)
+	if !ok {
+		return l, false, nil
+	}
+	var all []Last
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		all = m.last(tx, lastQuery+"WHERE p.d = ?", at[:])
+		return tx.Err()
+	})
+	if err != nil || len(all) == 0 {
+		return l, false, err
+	}
+	return all[0], true, nil
+}
+
+// Newest returns the newest that the copy has of each address, without the events.
+func (m *Copy) Newest(ctx context.Context) (all []Last, err error) {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		all = m.last(tx, "SELECT "+eventColumns+", p.behind, w.expires, NULL FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n WHERE ?1 = 0", 0)
+		return tx.Err()
+	})
+	return all, err
+}
+
+// Behind returns heads that no relay shows, at most putAtOnce, the oldest first.
+func (m *Copy) Behind(ctx context.Context) (all []Last, err error) {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		all = m.last(tx, lastQuery+"WHERE p.behind > 0 ORDER BY e.created LIMIT ?", putAtOnce)
+		return tx.Err()
+	})
+	return all, err
+}
+
+// Drop drops heads that no relay shows, by their ids: an act of the agent's key ended
+// them, or their loss was accepted.
+func (m *Copy) Drop(ctx context.Context, ids ...string) (Changes, error) {
+	var changes Changes
+	err := m.write(ctx, func(w *writing) error {
+		for _, id := range ids {
+			at, ok := decodeID(id)
+			if !ok {
+				continue
+			}
+			for r := range w.tx.Rows("SELECT e.n, e.a FROM events e WHERE e.id = ? AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = e.n)", at[:]) {
+				w.touched[r.Int(1)] = true
+				w.drop(r.Int(0))
+			}
+		}
+		return nil
+	}, &changes)
+	return changes, err
+}
+
+// Find returns events that the copy has, by their ids.
+func (m *Copy) Find(ctx context.Context, ids []string) (found []Last, err error) {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		found = nil
+		for _, id := range ids {
+			at, ok := decodeID(id)
+			if !ok {
+				continue
+			}
+			found = append(found, m.last(tx, "SELECT "+eventColumns+", 0, w.expires, NULL FROM events e JOIN places p ON p.a = e.a LEFT JOIN raws w ON w.n = e.n WHERE e.id = ?", at[:])...)
+		}
+		return tx.Err()
+	})
+	return found, err
+}
+
+// callsBehind is how old a head must be that no relay shows, to be called behind: a
+// relay that follows another takes a moment.
+const callsBehind = 30 * time.Second
