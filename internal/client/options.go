@@ -89,7 +89,10 @@ type Options struct {
 	Trace Trace     // nil traces nothing
 	// Links gives the log that the writes of the client's identity for an owner go
 	// into, nil for none. nil chains nothing.
-	Links  func(c *Client, owner string) Links
+	Links func(c *Client, owner string) Links
+	// Known gives what this machine knows of a pair's memory beside what relays show;
+	// nil knows nothing.
+	Known  func(c *Client, agent, owner string) Known
 	Log    *slog.Logger // nil discards; debug only
 	Limits Limits
 }

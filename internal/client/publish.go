@@ -126,6 +126,27 @@ func publishError(all []PublishStatus) error {
 	return joined(ErrNoRelay, failed)
 }
 
+// Why relays do not take an event again, in their words.
+const (
+	removedText = "blocked: removed by the operator"
+	deletedText = "blocked: deleted by its author"
+)
+
+// RemovedBy returns the URL of a relay that did not take an event because its operator
+// removed it, "" for none, and whether one says that its author had it deleted.
+func RemovedBy(published []PublishStatus) (relay string, deleted bool) {
+	for _, s := range published {
+		switch {
+		case s.Accepted:
+		case strings.HasPrefix(s.Message, removedText):
+			relay = s.URL
+		case strings.HasPrefix(s.Message, deletedText):
+			deleted = true
+		}
+	}
+	return relay, deleted
+}
+
 // TimedOut returns the relays that let a question time out.
 func TimedOut(relays []RelayStatus) map[string]bool {
 	slow := map[string]bool{}

@@ -70,6 +70,15 @@ type Status struct {
 	// Decider is the URL of the relay that decided a write with a Base; "" if none
 	// did, and the write was best effort.
 	Decider string
+	// Behind counts addresses of which this machine knows a newer version than all
+	// relays show, and BehindAt is when the newest of these was written, in Unix
+	// seconds. Withheld counts those of them of which it has no text. Removed is a relay
+	// that says that its operator removed one of them.
+	Behind, Withheld int
+	BehindAt         int64
+	Removed          string
+	// Stale says that no relay answered, and that this machine did.
+	Stale bool
 	// Compared says that the write had a Base.
 	Compared bool
 	// Doubtful counts events that claim to be newer than what was found, or to

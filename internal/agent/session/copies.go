@@ -53,6 +53,7 @@ func (c *Copies) pair() localcopy.Pair {
 
 // options say where local copies are.
 func (c *Copies) options() (o localcopy.Options, err error) {
+	o.AsOwner = !c.s.Memory.Writable()
 	if o.NoDisk = c.s.o.NoDisk; !o.NoDisk {
 		o.Dir, err = c.s.o.Cache()
 	}
@@ -116,6 +117,7 @@ func (c *Copies) wrote(ctx context.Context, all ...client.Status) {
 		case s.Wrote == nil:
 		case b == now && l != nil:
 			l.Follower.Wrote(ctx, s.Wrote, relays)
+			c.s.known.has(ctx, l.Copy, s.Wrote.ID)
 		default:
 			b.add(s.Wrote, relays)
 		}
@@ -164,11 +166,16 @@ func (c *Copies) put(ctx context.Context, by map[string][]*nostr.Event) error {
 	if err != nil || kept == nil {
 		return err
 	}
+	var ids []string
 	for url, events := range by {
 		if _, err := kept.Put(ctx, url, events); err != nil {
 			_ = kept.Close()
 			return fmt.Errorf("%s: %w", url, err)
 		}
+		for _, ev := range events {
+			ids = append(ids, ev.ID)
+		}
 	}
+	c.s.known.has(ctx, kept, ids...)
 	return kept.Close()
 }

@@ -82,6 +82,7 @@ type Session struct {
 	Place  Place
 	o      Options
 	live   *Live // nil: it does not serve
+	known  *known
 }
 
 // Open returns a Session, which asks no relay yet. The error is that of the pair's
@@ -91,7 +92,8 @@ func Open(o Options) (*Session, error) {
 	s.Log = &WriteLog{s: s}
 	s.Copies = &Copies{s: s}
 	s.Place = Place{s: s}
-	o.Client.Links = s.Log.Of
+	s.known = &known{s: s}
+	o.Client.Links, o.Client.Known = s.Log.Of, s.knownOf
 	s.Client = client.New(o.Identity, o.Client)
 	if o.Owner == "" && o.Agent == "" {
 		return s, nil
@@ -116,6 +118,7 @@ func (s *Session) pair() (*memory.Memory, error) {
 func (s *Session) Close() {
 	s.Client.Close()
 	s.Log.Close()
+	s.known.close()
 }
 
 // Discover has the agent's own relays (NIP-65) asked too, if it has a list and

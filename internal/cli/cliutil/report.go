@@ -34,9 +34,14 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 			e.Note("%s did not take it: %v", p.URL, p.Err)
 		}
 	}
+	if errors.Is(err, client.ErrBehind) {
+		e.Note("%s", RepairHint)
+	}
 	switch {
 	case err != nil:
 		return err
+	case s.Stale:
+		e.Note("no relay answers: this is what this machine has")
 	case accepted < len(s.Published):
 		e.Note("written to %d of %d relays; %s", accepted, len(s.Published), remedy)
 	case s.Partial:
@@ -48,10 +53,38 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	if s.Doubtful > 0 {
 		e.Note("%s", Counted(s.Doubtful, "event at this place cannot be read and was left out", "events at this place cannot be read and were left out"))
 	}
+	if line := BehindLine(s); line != "" {
+		e.Note("%s", line)
+	}
+	if s.Behind > 0 && e.Flags.Strict {
+		return client.ErrBehind
+	}
 	if s.Partial && e.Flags.Strict {
 		return fmt.Errorf("%w in full, and all of them are needed here", client.ErrPartial)
 	}
 	return nil
+}
+
+// RepairHint is what helps where relays lack what this machine has.
+const RepairHint = "engramctl repair sends again what this machine has; engramctl repair --accept-loss gives up what it has not"
+
+// BehindLine says what this machine knows and the relays do not show, in one line; "" for
+// nothing.
+func BehindLine(s client.Status) string {
+	when := Stamp(s.BehindAt)
+	switch {
+	case s.Removed != "" && s.Behind == 0:
+		return fmt.Sprintf("the operator of %s removed the newer version that this machine knows; what that relay shows was the base (engramctl repair --accept-loss ends this line)", s.Removed)
+	case s.Removed != "":
+		return fmt.Sprintf("the operator of %s removed a version that this machine has, of %s; engramctl repair --accept-loss ends this line", s.Removed, when)
+	case s.Behind == 1 && s.Withheld == 0:
+		return fmt.Sprintf("relays show an older version (or none); this machine has the one of %s. engramctl repair sends it again", when)
+	case s.Behind > 0 && s.Withheld == 0:
+		return fmt.Sprintf("of %d memories relays show older versions (or none); this machine has newer ones, the newest of %s. engramctl repair sends them again", s.Behind, when)
+	case s.Behind > 0:
+		return fmt.Sprintf("of %s relays show older versions (or none), and this machine has no text of %d; engramctl repair says which", Counted(s.Behind, "memory", "memories"), s.Withheld)
+	}
+	return ""
 }
 
 // Once leaves out what is said again of a relay that failed: one that is down
@@ -122,6 +155,10 @@ type AnswerOut struct {
 	Owner     string       `json:"owner,omitempty"`
 	Partial   bool         `json:"partial"` // some relay failed or may have more
 	Doubtful  int          `json:"doubtful,omitempty"`
+	Stale     bool         `json:"stale,omitempty"`    // no relay answered, and this machine did
+	Behind    bool         `json:"behind,omitempty"`   // this machine knows newer versions than relays show
+	BehindN   int          `json:"behind_n,omitempty"` // of how many memories
+	Withheld  int          `json:"withheld,omitempty"` // of how many of them it has no text
 	Relays    []RelayOut   `json:"relays"`
 	Published []publishOut `json:"published,omitempty"`
 	Decider   string       `json:"decider,omitempty"` // of a write with a base; none: it was best effort
@@ -147,7 +184,7 @@ type Pair interface {
 
 // AnswerOf says what became of the relays; nil is no pair.
 func AnswerOf(m Pair, s client.Status) AnswerOut {
-	out := AnswerOut{Partial: s.Partial, Doubtful: s.Doubtful, Relays: RelaysOut(s.Relays), Decider: s.Decider}
+	out := AnswerOut{Partial: s.Partial, Doubtful: s.Doubtful, Stale: s.Stale, Behind: s.Behind > 0, BehindN: s.Behind, Withheld: s.Withheld, Relays: RelaysOut(s.Relays), Decider: s.Decider}
 	if m != nil {
 		out.Agent, out.Owner = m.Agent(), m.Owner()
 	}

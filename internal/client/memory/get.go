@@ -79,10 +79,23 @@ func (r *Reader) shownBy(ctx context.Context, t client.Target, col *client.Colle
 // (and ErrAuth if all refused us); ErrUnreadable, there is something and
 // nothing of it can be read; ErrPartial, nothing was found or a tombstone, and
 // some relay failed; ErrTombstone, with the tombstone as Entry; ErrNotFound.
+//
+// What this machine knows counts (Options.Known): a newer version than all relays show
+// is the answer, and the status says Behind; without its bytes, or for an owner where no
+// relay shows anything, it is ErrBehind. Where no relay answers, the version that this
+// machine has is the answer, and the status says Stale.
 func (r *Reader) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
 	ctx, cancel := r.c.Operation(ctx)
 	defer cancel()
-	reading, status, err := r.reading(ctx, slug)
+	reading, status, at, err := r.readingKnown(ctx, slug)
+	if ours, ok := r.opened(at); ok && errors.Is(err, client.ErrNoRelay) && !errors.Is(err, client.ErrAuth) {
+		status.Stale, status.Partial = true, true
+		entry := client.EntryOf(ours)
+		if entry.Tombstone {
+			return entry, status, err
+		}
+		return entry, status, nil
+	}
 	if err != nil {
 		return client.Entry{}, status, err
 	}
@@ -106,6 +119,22 @@ func (r *Reader) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client
 // means that no relay that answered has anything there. The error is ErrNoRelay
 // or ErrUnreadable; the Reading holds with both what was found.
 func (r *Reader) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, error) {
+	reading, status, _, err := r.readingKnown(ctx, slug)
+	return reading, status, err
+}
+
+// readingKnown is reading, with what this machine knows of the slug.
+func (r *Reader) readingKnown(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, client.Newest, error) {
+	wait := r.knownAt(ctx, slug)
+	ask := func() (nipae.Reading, client.Status, error) { return r.readingShown(ctx, slug) }
+	reading, status, err := ask()
+	at := wait()
+	reading, status, err = r.besides(ctx, at, reading, status, err, ask)
+	return reading, status, at, err
+}
+
+// readingShown is what the relays alone say.
+func (r *Reader) readingShown(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, error) {
 	reading, status, err := r.readingFrom(ctx, r.c.Targets(), slug, r.c.AskThoseSoon)
 	if (reading.Head == nil || reading.Tombstone()) && client.Hurried(status.Relays) {
 		err = r.c.Patiently(ctx, r.agent, func() error {
@@ -210,8 +239,19 @@ func (r *Reader) headsFrom(ctx context.Context, ask client.Asking) (nipae.Listin
 	if err != nil {
 		return nipae.Listing{}, r.status(a.Relays, 0), err
 	}
-	l := r.selectHeads(a.Events)
-	return r.judged(l, a.Relays)
+	return r.judgedKnown(ctx, a.Events, a.Relays)
+}
+
+// judgedKnown is judged of events and of what this machine knows beside them.
+func (r *Reader) judgedKnown(ctx context.Context, events []*nostr.Event, relays []client.RelayStatus) (nipae.Listing, client.Status, error) {
+	status := r.status(relays, 0)
+	events, status = r.besidesAll(ctx, events, status)
+	l, out, err := r.judged(r.selectHeads(events), relays)
+	out.Behind, out.Withheld, out.BehindAt, out.Removed = status.Behind, status.Withheld, status.BehindAt, status.Removed
+	if err == nil && status.Withheld > 0 && len(l.Heads()) == 0 {
+		err = fmt.Errorf("%w: %d, and their texts are not here", client.ErrBehind, status.Withheld)
+	}
+	return l, out, err
 }
 
 // judged adds to a listing what its relays mean for it.

@@ -43,6 +43,13 @@ func (r *Reader) Log(ctx context.Context, slug nipae.Slug) ([]Version, client.St
 
 // log is Log within an operation.
 func (r *Reader) log(ctx context.Context, slug nipae.Slug) ([]Version, client.Status, error) {
+	wait := r.knownAt(ctx, slug)
+	versions, status, err := r.logShown(ctx, slug)
+	return r.besidesLog(ctx, wait(), versions, status, err)
+}
+
+// logShown is what the relays alone show.
+func (r *Reader) logShown(ctx context.Context, slug nipae.Slug) ([]Version, client.Status, error) {
 	versions, status, err := r.versions(ctx, slug, !r.c.Options().Patient)
 	if len(versions) == 0 && client.Hurried(status.Relays) {
 		err = r.c.Patiently(ctx, r.agent, func() error {

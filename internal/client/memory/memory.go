@@ -21,7 +21,16 @@ type Memory struct {
 // Reader reads the memory of a pair from the relays of a client.
 type Reader struct {
 	pair
-	c *client.Client
+	c    *client.Client
+	lost bool // see Lost
+}
+
+// Lost returns a reader that gives an owner also the texts of which no relay shows
+// anything any more, from what his machine has: the agent may have deleted them.
+func (r *Reader) Lost() *Reader {
+	out := *r
+	out.lost = true
+	return &out
 }
 
 type pair struct {

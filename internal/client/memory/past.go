@@ -26,6 +26,7 @@ func (r *Reader) ListAllAt(ctx context.Context, at int64) (l Listing, unknown in
 	}
 	events, unknown := r.until(at, all.now, all.past)
 	heads, status, err := r.judged(r.selectHeads(events), all.relays)
+	status.Behind, status.Withheld, status.BehindAt = all.besides.Behind, all.besides.Withheld, all.besides.BehindAt
 	status.Partial = status.Partial || unknown > 0 && !all.shown
 	if err != nil {
 		return Listing{}, unknown, status, err
@@ -45,6 +46,7 @@ func (r *Reader) LogAll(ctx context.Context) ([]Version, client.Status, error) {
 		return nil, r.status(all.relays, 0), err
 	}
 	heads, status, err := r.judged(r.selectHeads(all.now), all.relays)
+	status.Behind, status.Withheld, status.BehindAt = all.besides.Behind, all.besides.Withheld, all.besides.BehindAt
 	current := map[string]bool{}
 	for _, e := range append(heads.Heads(), heads.Tombstones...) {
 		current[e.Event.ID] = true
@@ -73,7 +75,8 @@ func (r *Reader) LogAll(ctx context.Context) ([]Version, client.Status, error) {
 type everything struct {
 	now, past []*nostr.Event
 	relays    []client.RelayStatus
-	shown     bool // some relay shows superseded versions
+	shown     bool          // some relay shows superseded versions
+	besides   client.Status // what this machine knows beside them
 }
 
 func (r *Reader) everything(ctx context.Context) (everything, error) {
@@ -89,6 +92,7 @@ func (r *Reader) everything(ctx context.Context) (everything, error) {
 	}
 	all := everything{now: now.Events, past: past.Events}
 	all.relays, all.shown = bothRelays(now.Relays, past.Relays)
+	all.now, all.besides = r.besidesAll(ctx, all.now, r.status(all.relays, 0))
 	return all, nil
 }
 

@@ -127,6 +127,9 @@ func Open(ctx context.Context, p Pair, o Options) (*Copy, error) {
 	return m, nil
 }
 
+// OnDisk reports whether what is kept outlasts the process.
+func (m *Copy) OnDisk() bool { return m.file.Path() != "" }
+
 // Close keeps the index, if much has changed since it was kept, and ends the
 // copy's use.
 func (m *Copy) Close() error {

@@ -44,9 +44,9 @@ type Loss struct {
 type Address struct {
 	Head   Head // the zero Head: nothing
 	Losses []Loss
-	// Open says that an event was written there of which nobody knows whether it is
-	// stored.
-	Open bool
+	// Open are ids of events that were written there, of which nobody knows whether they
+	// are stored.
+	Open []string
 }
 
 // Lost returns why the head need not be there; 0 if nothing says so. What an
@@ -80,7 +80,9 @@ func (s Heads) At(ctx context.Context, d string) (at Address, err error) {
 		for r := range tx.Rows("SELECT relay, at, why FROM losses WHERE d = ?", raw[:]) {
 			at.Losses = append(at.Losses, Loss{r.Text(0), r.Int(1), Why(r.Int(2))})
 		}
-		at.Open = tx.Has("SELECT 1 FROM links INDEXED BY links_open WHERE fate <> 1 AND fate <> 3 AND d = ? LIMIT 1", raw[:])
+		for r := range tx.Rows("SELECT id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate <> 3 AND d = ? LIMIT 8", raw[:]) {
+			at.Open = append(at.Open, hex.EncodeToString(r.Raw(0)))
+		}
 		return nil
 	})
 	return at, err
@@ -158,10 +160,10 @@ func (s Heads) Drop(ctx context.Context, ids ...string) error {
 	})
 }
 
-// Kept returns how many events are kept here.
-func (s Heads) Kept(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error { n = tx.Int("SELECT count(*) FROM kept"); return nil })
-	return n, err
+// Kept returns which events are kept here, at most maxAtOnce, the oldest first, without
+// their bytes.
+func (s Heads) Kept(ctx context.Context) ([]Head, error) {
+	return list(ctx, s.db, headOf, "SELECT d, id, at, tomb, expires FROM kept ORDER BY at LIMIT ?", maxAtOnce)
 }
 
 // Lose notes that versions of an address need not be there any more. The bytes of

@@ -37,10 +37,10 @@ func TestNewestOfAddress(t *testing.T) {
 	}
 	at, err := s.Heads.At(t.Context(), d)
 	must(t, err)
-	if h := at.Head; h.ID != hexOf(2) || h.At != 12 || !h.Tombstone || h.Expires != 77 || string(h.Event) != "event "+hexOf(2) || at.Open {
+	if h := at.Head; h.ID != hexOf(2) || h.At != 12 || !h.Tombstone || h.Expires != 77 || string(h.Event) != "event "+hexOf(2) || len(at.Open) > 0 {
 		t.Errorf("%+v", at)
 	}
-	if at, err = s.Heads.At(t.Context(), other); err != nil || at.Head.ID != "" || !at.Open {
+	if at, err = s.Heads.At(t.Context(), other); err != nil || at.Head.ID != "" || len(at.Open) != 1 {
 		t.Errorf("an open one: %+v %v", at, err)
 	}
 	must(t, s.Links.Took(t.Context(), map[string][]string{hexOf(5): {"wss://a"}}))
@@ -53,7 +53,7 @@ func TestNewestOfAddress(t *testing.T) {
 	if at, _ = s.Heads.At(t.Context(), d); at.Head.ID != hexOf(2) || at.Head.Event != nil {
 		t.Errorf("dropped: %+v", at)
 	}
-	if at, _ = s.Heads.At(t.Context(), other); at.Open || at.Head.ID != hexOf(5) {
+	if at, _ = s.Heads.At(t.Context(), other); len(at.Open) > 0 || at.Head.ID != hexOf(5) {
 		t.Errorf("looked up: %+v", at)
 	}
 }
@@ -87,8 +87,8 @@ func TestKeptIsTheNewest(t *testing.T) {
 		t.Errorf("an older one was given up: %+v", at)
 	}
 	must(t, s.Heads.Lose(t.Context(), d, Loss{At: 5, Why: Deleted}))
-	if n, err := s.Heads.Kept(t.Context()); n != 0 || err != nil {
-		t.Errorf("%d are kept that were deleted: %v", n, err)
+	if n, err := s.Heads.Kept(t.Context()); len(n) != 0 || err != nil {
+		t.Errorf("%v are kept that were deleted: %v", n, err)
 	}
 	if at, _ = s.Heads.At(t.Context(), d); len(at.Losses) != 1 || at.Losses[0].Why != Deleted {
 		t.Errorf("deleted: %+v", at)

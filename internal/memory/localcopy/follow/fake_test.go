@@ -257,6 +257,8 @@ func (c *fakeCopy) Lost(_ context.Context, relay string, ids [][32]byte) (ch loc
 	return ch, c.broken
 }
 
+func (c *fakeCopy) Bare(context.Context, string) ([][32]byte, error) { return nil, c.broken }
+
 func (c *fakeCopy) Mark(_ context.Context, relay string) (localcopy.Mark, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

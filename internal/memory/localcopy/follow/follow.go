@@ -51,6 +51,9 @@ type Options struct {
 	// otherwise there may be others, and nothing is forgotten.
 	Sources func() (sources []Source, all bool)
 
+	// Passed is called after each pass; nil is not.
+	Passed func(ctx context.Context)
+
 	Clock  func() time.Time                     // nil means time.Now
 	After  func(time.Duration) <-chan time.Time // nil means time.After
 	Jitter func() float64                       // from 0 to 1; nil means by chance

@@ -77,6 +77,9 @@ func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(
 		}
 		f.unkept.forget(p.relay) // what was put before was put elsewhere
 	}
+	if f.o.Passed != nil && ctx.Err() == nil {
+		f.o.Passed(ctx)
+	}
 	if ctx.Err() != nil && errors.Is(p.outcome.Err, errStore) {
 		p.outcome.Err = fmt.Errorf("%w: %w", client.ErrTimeout, context.Cause(ctx)) // the copy was interrupted
 	}

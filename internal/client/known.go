@@ -1,0 +1,41 @@
+package client
+
+import (
+	"context"
+
+	"github.com/nbd-wtf/go-nostr"
+)
+
+// Known is what a machine knows of a pair's memory beside what relays show.
+type Known interface {
+	// At returns the newest version of an address, 64 lower-case hex digits, that is
+	// known; the zero Newest is none. What need not be there any more, because a person
+	// gave it up, the agent's key had it deleted or its time is over, is none.
+	At(ctx context.Context, d string) (Newest, error)
+	// All is At of every address of which something is known.
+	All(ctx context.Context) (map[string]Newest, error)
+	// Acted is told of requests of the agent's key (kinds 5 and 62) that were found when
+	// versions were missing at the relays that are named, and returns those that they
+	// explain, by their ids.
+	Acted(ctx context.Context, missing []Newest, acts []*nostr.Event, relays []string) (map[string]bool, error)
+	// Removed notes that a relay says of a version that its operator removed it.
+	Removed(ctx context.Context, at Newest, relay string) error
+}
+
+// Newest is the newest version that is known of an address.
+type Newest struct {
+	D, ID     string // 64 lower-case hex digits; ID is "" for none
+	At        int64  // created_at, in Unix seconds
+	Tombstone bool
+	Event     *nostr.Event // as it was signed; nil: it is not here
+	// Removed is the URL of a relay that says that its operator removed it; "" for none.
+	Removed string
+	// Open are ids of what was written there and of which nobody knows yet whether a
+	// relay has it.
+	Open []string
+}
+
+// Newer reports whether it supersedes an event (NIP-01); nil is nothing there.
+func (n Newest) Newer(ev *nostr.Event) bool {
+	return n.ID != "" && (ev == nil || n.At > int64(ev.CreatedAt) || n.At == int64(ev.CreatedAt) && n.ID < ev.ID)
+}

@@ -1,0 +1,299 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/nips/kind"
+	"engramd/nips/nipae"
+)
+
+const (
+	// young is how old a version must be to be missed without asking again: relays that
+	// follow others take a moment.
+	young = 30
+	// onceMore is what they are given.
+	onceMore = 300 * time.Millisecond
+	// knownPatience bounds asking this machine.
+	knownPatience = 2 * time.Second
+	// maxActs is how many requests to delete are asked for.
+	maxActs = 1000
+)
+
+// known is what this machine knows; nil for nothing. What an owner writes to his agent is
+// no memory.
+func (r *Reader) known() client.Known {
+	of := r.c.Options().Known
+	if of == nil || r.reversed {
+		return nil
+	}
+	return of(r.c, r.agent, r.owner)
+}
+
+// knownAt begins to ask this machine for an address; wait returns what it says. What it
+// cannot say is nothing.
+func (r *Reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() client.Newest) {
+	k := r.known()
+	if k == nil {
+		return func() client.Newest { return client.Newest{} }
+	}
+	found := make(chan client.Newest, 1)
+	go func() {
+		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), knownPatience)
+		defer done()
+		at, err := k.At(ctx, nipae.AddressIn(r.key(), r.agent, r.owner, slug))
+		if err != nil {
+			at = client.Newest{}
+		}
+		found <- at
+	}()
+	return func() client.Newest { return <-found }
+}
+
+// besides puts beside what relays answered for an address what this machine knows of it.
+// again asks the relays once more.
+//
+// Where all relays answered and what is known is newer, the reading is that, and the
+// status says Behind; the error is client.ErrBehind where only its id is known. Where
+// some failed it is the newest known, of a partial answer.
+func (r *Reader) besides(ctx context.Context, at client.Newest, reading nipae.Reading, status client.Status, err error,
+	again func() (nipae.Reading, client.Status, error)) (nipae.Reading, client.Status, error) {
+	for once := true; ; once = false {
+		if err != nil && !errors.Is(err, client.ErrUnreadable) || reading.Latest > at.At {
+			return reading, status, err
+		}
+		if reading.Head == nil && !r.settled(ctx, at.Open) {
+			return reading, status, fmt.Errorf("%w: whether the last write here is stored is not known yet", client.ErrPartial)
+		}
+		if !at.Newer(headOf(reading)) {
+			return reading, status, err
+		}
+		if !once || status.Partial || r.c.Now()-at.At >= young || r.c.Options().Wait(ctx, onceMore) != nil {
+			break
+		}
+		reading, status, err = again()
+	}
+	if reading.Head == nil && at.Tombstone && at.Event == nil {
+		return reading, status, err // nothing is there, as it should be
+	}
+	if !status.Partial {
+		left, askErr := r.unexplained(ctx, []client.Newest{at}, status)
+		if askErr != nil {
+			return reading, status, askErr
+		}
+		if len(left) == 0 {
+			return reading, status, err
+		}
+	}
+	status.Removed = at.Removed
+	ours, ok := r.opened(at)
+	owns := reading.Head == nil && !r.Writable() && !at.Tombstone // its owner is not told what the agent deleted
+	switch {
+	case owns && !status.Partial && !r.lost:
+		status.Behind, status.Withheld, status.BehindAt = 1, 1, at.At
+		return reading, status, fmt.Errorf("%w: no relay shows it any more: deleted by the agent, or lost", client.ErrBehind)
+	case owns && !r.lost, !ok && status.Partial:
+		return reading, status, client.Failures(client.ErrPartial, status.Relays)
+	case !ok:
+		status.Behind, status.Withheld, status.BehindAt = 1, 1, at.At
+		return reading, status, withheld(at, reading.Head == nil)
+	case !status.Partial && !(reading.Head == nil && at.Tombstone):
+		status.Behind, status.BehindAt = 1, at.At
+	}
+	reading.Head, reading.Latest = &ours, max(reading.Latest, at.At)
+	return reading, status, nil
+}
+
+// settled reports whether relays were asked for events by their ids, and none has one.
+func (r *Reader) settled(ctx context.Context, ids []string) bool {
+	if len(ids) == 0 {
+		return true
+	}
+	found, whole, err := r.Lookup(ctx, ids)
+	return err == nil && whole && len(found) == 0
+}
+
+func headOf(reading nipae.Reading) *nostr.Event {
+	if reading.Head == nil {
+		return nil
+	}
+	return reading.Head.Event
+}
+
+// withheld is client.ErrBehind of one version.
+func withheld(at client.Newest, nothing bool) error {
+	when := time.Unix(at.At, 0).UTC().Format(time.RFC3339)
+	switch {
+	case nothing && at.Removed != "":
+		return fmt.Errorf("%w: the operator of %s removed what was written at %s", client.ErrBehind, at.Removed, when)
+	case nothing:
+		return fmt.Errorf("%w: this machine wrote it at %s, and no relay shows it", client.ErrBehind, when)
+	}
+	return fmt.Errorf("%w: of %s, and its text is not here", client.ErrBehind, when)
+}
+
+// opened opens what is known.
+func (r *Reader) opened(at client.Newest) (nipae.Engram, bool) {
+	if at.Event == nil {
+		return nipae.Engram{}, false
+	}
+	e, err := nipae.Open(r.key(), r.agent, r.owner, at.Event)
+	return e, err == nil
+}
+
+// unexplained asks the relays for requests of the agent's key, and returns what these do
+// not explain. The error is client.ErrPartial where not every relay answered.
+func (r *Reader) unexplained(ctx context.Context, missing []client.Newest, status client.Status) (left []client.Newest, err error) {
+	ctx, done := client.Part(ctx, 0.5)
+	defer done()
+	a, err := r.c.AskThoseSoon(ctx, r.c.WriteTargets(), nostr.Filter{Kinds: []int{nostr.KindDeletion, kind.Vanish}, Authors: []string{r.agent}, Limit: maxActs})
+	if err != nil {
+		return missing, nil // they answered before: nothing explains it
+	}
+	var relays []string
+	for _, s := range status.Relays {
+		relays = append(relays, s.URL)
+	}
+	explained, err := r.known().Acted(context.WithoutCancel(ctx), missing, a.Events, relays)
+	if err != nil {
+		return missing, nil
+	}
+	for _, m := range missing {
+		if !explained[m.ID] {
+			left = append(left, m)
+		}
+	}
+	return left, nil
+}
+
+// Unexplained asks the relays for requests of the agent's key, and returns what these do
+// not explain. The errors are those of Get.
+func (r *Reader) Unexplained(ctx context.Context, missing []client.Newest) ([]client.Newest, error) {
+	if r.known() == nil {
+		return missing, nil
+	}
+	ctx, done := r.c.Operation(ctx)
+	defer done()
+	var status client.Status
+	for _, t := range r.c.Targets() {
+		status.Relays = append(status.Relays, client.RelayStatus{URL: t.URL})
+	}
+	return r.unexplained(ctx, missing, status)
+}
+
+// besidesAll is besides of a whole listing: it returns its events with those that are
+// known to be newer.
+func (r *Reader) besidesAll(ctx context.Context, events []*nostr.Event, status client.Status) ([]*nostr.Event, client.Status) {
+	k := r.known()
+	if k == nil {
+		return events, status
+	}
+	l := r.selectHeads(events)
+	missing := r.missing(ctx, k, l)
+	if len(missing) > 0 && !status.Partial {
+		missing, _ = r.unexplained(ctx, missing, status)
+	}
+	for _, at := range missing {
+		ours, ok := r.opened(at)
+		shown, _ := l.At(at.D)
+		if shown.Head == nil && at.Tombstone || ok && isBookkeeping(ours) {
+			continue
+		}
+		if ok = ok && (shown.Head != nil || r.Writable()); ok {
+			events = append(events, ours.Event)
+		}
+		if status.Partial {
+			continue
+		}
+		if !ok {
+			status.Withheld++
+		}
+		status.Behind++
+		status.BehindAt = max(status.BehindAt, at.At)
+		if at.Removed != "" {
+			status.Removed = at.Removed
+		}
+	}
+	return events, status
+}
+
+// missing returns what is known to be newer than a listing, but for what relays may be
+// about to show.
+func (r *Reader) missing(ctx context.Context, k client.Known, l nipae.Listing) (missing []client.Newest) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), knownPatience)
+	defer done()
+	all, err := k.All(ctx)
+	if err != nil {
+		return nil
+	}
+	for d, at := range all {
+		shown, _ := l.At(d)
+		if !at.Newer(headOf(shown)) || shown.Latest > at.At || r.c.Now()-at.At < young {
+			continue
+		}
+		if whole, err := k.At(ctx, d); err == nil && whole.ID == at.ID {
+			at = whole
+		}
+		missing = append(missing, at)
+	}
+	return missing
+}
+
+// deliver sends a version that this machine knows, and no relay shows, before it is
+// superseded. It returns what the write goes onto: that, or what relays show where their
+// operator removed it, or the agent's key had it deleted.
+func (m *Memory) deliver(ctx context.Context, slug nipae.Slug, reading nipae.Reading, status client.Status) (nipae.Reading, client.Status, error) {
+	ev := reading.Head.Event
+	published, err := m.c.PublishThose(ctx, m.c.WriteTargets(), ev, client.TimedOut(status.Relays))
+	if err == nil {
+		status.Behind, status.BehindAt = 0, 0
+		return reading, status, nil
+	}
+	at := client.Newest{D: ev.Tags.GetD(), ID: ev.ID, At: int64(ev.CreatedAt)}
+	removed, deleted := client.RemovedBy(published)
+	if removed != "" {
+		_ = m.known().Removed(ctx, at, removed) // it is told again
+	} else if deleted {
+		left, _ := m.unexplained(ctx, []client.Newest{at}, status)
+		deleted = len(left) == 0
+	}
+	if removed == "" && !deleted {
+		return reading, status, fmt.Errorf("%w, and it cannot be sent again: %w", client.ErrBehind, err)
+	}
+	reading, status, err = m.readingShown(ctx, slug)
+	status.Removed = removed
+	return reading, status, err
+}
+
+// besidesLog puts before the versions that relays show a newer one that this machine
+// knows, which no relay has.
+func (r *Reader) besidesLog(ctx context.Context, at client.Newest, versions []Version, status client.Status, err error) ([]Version, client.Status, error) {
+	var reading nipae.Reading
+	if len(versions) > 0 {
+		reading.Head = &nipae.Engram{Event: &nostr.Event{ID: versions[0].ID, CreatedAt: nostr.Timestamp(versions[0].CreatedAt)}}
+	}
+	if err != nil && !errors.Is(err, client.ErrNotFound) || status.Partial {
+		return versions, status, err
+	}
+	shown := reading.Head
+	reading, status, knownErr := r.besides(ctx, at, reading, status, nil, func() (nipae.Reading, client.Status, error) { return reading, status, nil })
+	switch {
+	case errors.Is(knownErr, client.ErrBehind) && len(versions) > 0:
+		return versions, status, nil // its line says it
+	case knownErr != nil:
+		return versions, status, knownErr
+	case reading.Head == nil || reading.Head == shown:
+		return versions, status, err
+	}
+	for i := range versions {
+		versions[i].Head = false
+	}
+	v := r.version(reading.Head.Slug(), reading.Head.Event)
+	v.Head = true
+	return append([]Version{v}, versions...), status, nil
+}
