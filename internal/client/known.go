@@ -33,6 +33,8 @@ type Newest struct {
 	// Open are ids of what was written there and of which nobody knows yet whether a
 	// relay has it.
 	Open []string
+	// Err is why this machine could not be asked.
+	Err error
 }
 
 // Newer reports whether it supersedes an event (NIP-01); nil is nothing there.

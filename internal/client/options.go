@@ -92,7 +92,10 @@ type Options struct {
 	Links func(c *Client, owner string) Links
 	// Known gives what this machine knows of a pair's memory beside what relays show;
 	// nil knows nothing.
-	Known  func(c *Client, agent, owner string) Known
+	Known func(c *Client, agent, owner string) Known
+	// Named says that a person named the relays for this one question: what they show is
+	// the answer, and what is known beside it is said.
+	Named  bool
 	Log    *slog.Logger // nil discards; debug only
 	Limits Limits
 }

@@ -75,8 +75,10 @@ type Status struct {
 	// seconds. Withheld counts those of them of which it has no text. Removed is a relay
 	// that says that its operator removed one of them.
 	Behind, Withheld int
-	BehindAt         int64
-	Removed          string
+	// Named says that the answer is what the relays show, nevertheless.
+	Named    bool
+	BehindAt int64
+	Removed  string
 	// Stale says that no relay answered, and that this machine did.
 	Stale bool
 	// Compared says that the write had a Base.

@@ -259,6 +259,10 @@ func (w *Brief) ask(ctx context.Context) error {
 // getCore reads the core as the relays have it.
 func (w *Brief) getCore(ctx context.Context) error {
 	entry, status, err := w.s.Memory.Get(ctx, nipae.Core)
+	if status.Stale && err == nil {
+		w.Core = Core{Entry: &entry, Kept: true, Partial: true, AsOf: time.Unix(entry.CreatedAt, 0)}
+		err = client.NoRelay(status.Relays)
+	}
 	absent := errors.Is(err, client.ErrNotFound)
 	if absent {
 		err = w.b.MayBegin(ctx)

@@ -54,10 +54,14 @@ func (w *Brief) find(ctx, local, enough context.Context) (lookedUp, error) {
 	if failed == nil {
 		return found, nil
 	}
-	if !w.b.Unreached(failed) || found.core.Entry == nil {
-		return found, failed // they said something of it, or there is none here
+	switch {
+	case !w.b.Unreached(failed):
+		return found, failed // they said something of it
+	case found.core.Entry != nil:
+		w.Core = found.core
+	case w.Core.Entry == nil:
+		return found, failed // there is none here
 	}
-	w.Core = found.core
 	return found, nil
 }
 

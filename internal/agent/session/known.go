@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/state"
+	"engramd/internal/memory/state/sealedfile"
 	"engramd/internal/protocol/wire"
 	"engramd/nips/kind"
 	"engramd/nips/nipae"
@@ -51,13 +54,13 @@ func (k *known) close() {
 	k.state, k.copy = nil, nil
 }
 
-// heads is the state's part; nil where no state is kept.
-func (k *known) heads(ctx context.Context) *state.Heads {
+// heads is the state's part; nil where no state is kept, or one of a later version.
+func (k *known) heads(ctx context.Context) (*state.Heads, error) {
 	if k.s.live != nil && k.s.live.state != nil {
-		return &k.s.live.state.Heads
+		return &k.s.live.state.Heads, nil
 	}
 	if !k.s.Keeps() {
-		return nil
+		return nil, nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -66,14 +69,16 @@ func (k *known) heads(ctx context.Context) *state.Heads {
 			return nil, nil
 		}
 		opened, err := k.s.OpenState(ctx, k.s.o.Note)
+		if errors.Is(err, sealedfile.ErrNewer) {
+			return nil, nil
+		}
 		if err != nil {
-			k.s.detail("what this machine wrote is not known: %v", err)
-			return nil
+			return nil, err
 		}
 		k.state = opened
 		k.place(ctx, &opened.Heads, k.onDisk(ctx))
 	}
-	return &k.state.Heads
+	return &k.state.Heads, nil
 }
 
 // kept is the local copy; nil where there is none.
@@ -126,8 +131,11 @@ func (k *known) place(ctx context.Context, heads *state.Heads, kept *localcopy.C
 // At implements client.Known.
 func (k *known) At(ctx context.Context, d string) (client.Newest, error) {
 	var at state.Address
-	if heads := k.heads(ctx); heads != nil {
-		var err error
+	heads, err := k.heads(ctx)
+	if err != nil {
+		return client.Newest{}, err
+	}
+	if heads != nil {
 		if at, err = heads.At(ctx, d); err != nil {
 			return client.Newest{}, err
 		}
@@ -145,8 +153,11 @@ func (k *known) At(ctx context.Context, d string) (client.Newest, error) {
 // All implements client.Known. Events stand there only where the state has them.
 func (k *known) All(ctx context.Context) (map[string]client.Newest, error) {
 	all := map[string]state.Address{}
-	if heads := k.heads(ctx); heads != nil {
-		var err error
+	heads, err := k.heads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if heads != nil {
 		if all, err = heads.All(ctx); err != nil {
 			return nil, err
 		}
@@ -198,7 +209,10 @@ func (k *known) newest(at state.Address, last localcopy.Last) client.Newest {
 
 // Acted implements client.Known.
 func (k *known) Acted(ctx context.Context, missing []client.Newest, acts []*nostr.Event, relays []string) (map[string]bool, error) {
-	heads := k.heads(ctx)
+	heads, err := k.heads(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if heads != nil {
 		texts := map[string][]byte{}
 		for _, ev := range acts {
@@ -279,10 +293,11 @@ func canonicalURL(url string) string {
 
 // Removed implements client.Known.
 func (k *known) Removed(ctx context.Context, at client.Newest, relay string) error {
-	if heads := k.heads(ctx); heads != nil {
+	heads, err := k.heads(ctx)
+	if heads != nil {
 		return heads.Lose(ctx, at.D, state.Loss{Relay: relay, At: at.At, Why: state.Removed})
 	}
-	return nil
+	return err
 }
 
 // settle looks after heads of the copy that no relay shows: what the agent's key had
@@ -297,8 +312,8 @@ func (k *known) settle(ctx context.Context, kept *localcopy.Copy) {
 	if err == nil && len(behind) > 0 {
 		behind, err = k.unexplained(ctx, behind)
 	}
-	heads := k.heads(ctx)
-	if err == nil && heads != nil {
+	heads, headsErr := k.heads(ctx)
+	if err = cmp.Or(err, headsErr); err == nil && heads != nil {
 		k.place(ctx, heads, kept)
 		err = move(ctx, heads, kept, behind)
 	}
@@ -356,8 +371,8 @@ func move(ctx context.Context, heads *state.Heads, kept *localcopy.Copy, behind 
 
 // has drops from the state what the copy on disk has by now.
 func (k *known) has(ctx context.Context, kept *localcopy.Copy, ids ...string) {
-	heads := k.heads(ctx)
-	if heads == nil || !kept.OnDisk() {
+	heads, err := k.heads(ctx)
+	if err != nil || heads == nil || !kept.OnDisk() {
 		return
 	}
 	found, err := kept.Find(ctx, ids)

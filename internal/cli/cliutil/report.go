@@ -73,6 +73,8 @@ const RepairHint = "engramctl repair sends again what this machine has; engramct
 func BehindLine(s client.Status) string {
 	when := Stamp(s.BehindAt)
 	switch {
+	case s.Named && s.Behind > 0:
+		return fmt.Sprintf("this machine knows a newer version than these relays show, of %s; without --relay engramctl asks all relays", when)
 	case s.Removed != "" && s.Behind == 0:
 		return fmt.Sprintf("the operator of %s removed the newer version that this machine knows; what that relay shows was the base (engramctl repair --accept-loss ends this line)", s.Removed)
 	case s.Removed != "":

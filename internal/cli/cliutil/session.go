@@ -134,7 +134,7 @@ func (e *Env) clientOptions(ctx context.Context) (id client.Identity, o client.O
 	}
 	ignore, err := IgnoredRelays(e)
 	return id, client.Options{Relays: s.Relays, Timeout: e.Flags.Timeout, Grace: e.Slack, Trace: e.Trace(),
-		Ignore: ignore, WriteListed: s.Discovery == "write", Decider: s.Decider, Owner: s.Own.Owner, Agent: s.Own.Agent}, s, err
+		Ignore: ignore, WriteListed: s.Discovery == "write", Decider: s.Decider, Owner: s.Own.Owner, Agent: s.Own.Agent, Named: s.Named || e.Flags.NoDiscovery}, s, err
 }
 
 // IgnoredPath returns the file of ignored relays.

@@ -88,7 +88,7 @@ func (r *Reader) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client
 	ctx, cancel := r.c.Operation(ctx)
 	defer cancel()
 	reading, status, at, err := r.readingKnown(ctx, slug)
-	if ours, ok := r.opened(at); ok && errors.Is(err, client.ErrNoRelay) && !errors.Is(err, client.ErrAuth) {
+	if ours, ok := r.opened(at); ok && errors.Is(err, client.ErrNoRelay) && !errors.Is(err, client.ErrAuth) && !status.Named {
 		status.Stale, status.Partial = true, true
 		entry := client.EntryOf(ours)
 		if entry.Tombstone {

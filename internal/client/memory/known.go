@@ -19,8 +19,8 @@ const (
 	young = 30
 	// onceMore is what they are given.
 	onceMore = 300 * time.Millisecond
-	// knownPatience bounds asking this machine.
-	knownPatience = 2 * time.Second
+	// knownShare is the part of an operation's time within which this machine answers.
+	knownShare = 0.25
 	// maxActs is how many requests to delete are asked for.
 	maxActs = 1000
 )
@@ -43,12 +43,12 @@ func (r *Reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() clie
 		return func() client.Newest { return client.Newest{} }
 	}
 	found := make(chan client.Newest, 1)
+	soon, done := client.Part(ctx, knownShare)
 	go func() {
-		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), knownPatience)
 		defer done()
-		at, err := k.At(ctx, nipae.AddressIn(r.key(), r.agent, r.owner, slug))
+		at, err := k.At(soon, nipae.AddressIn(r.key(), r.agent, r.owner, slug))
 		if err != nil {
-			at = client.Newest{}
+			at = client.Newest{Err: err}
 		}
 		found <- at
 	}()
@@ -63,9 +63,13 @@ func (r *Reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() clie
 // some failed it is the newest known, of a partial answer.
 func (r *Reader) besides(ctx context.Context, at client.Newest, reading nipae.Reading, status client.Status, err error,
 	again func() (nipae.Reading, client.Status, error)) (nipae.Reading, client.Status, error) {
+	status.Named = r.c.Options().Named
 	for once := true; ; once = false {
 		if err != nil && !errors.Is(err, client.ErrUnreadable) || reading.Latest > at.At {
 			return reading, status, err
+		}
+		if reading.Head == nil && at.Err != nil {
+			return reading, status, fmt.Errorf("%w: what this machine wrote cannot be read now: %w", client.ErrPartial, at.Err)
 		}
 		if reading.Head == nil && !r.settled(ctx, at.Open) {
 			return reading, status, fmt.Errorf("%w: whether the last write here is stored is not known yet", client.ErrPartial)
@@ -73,7 +77,7 @@ func (r *Reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 		if !at.Newer(headOf(reading)) {
 			return reading, status, err
 		}
-		if !once || status.Partial || r.c.Now()-at.At >= young || r.c.Options().Wait(ctx, onceMore) != nil {
+		if !once || status.Partial || status.Named || r.c.Now()-at.At >= young || r.c.Options().Wait(ctx, onceMore) != nil {
 			break
 		}
 		reading, status, err = again()
@@ -91,6 +95,12 @@ func (r *Reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 		}
 	}
 	status.Removed = at.Removed
+	if status.Named {
+		if !status.Partial && !(reading.Head == nil && at.Tombstone) {
+			status.Behind, status.BehindAt = 1, at.At
+		}
+		return reading, status, err
+	}
 	ours, ok := r.opened(at)
 	owns := reading.Head == nil && !r.Writable() && !at.Tombstone // its owner is not told what the agent deleted
 	switch {
@@ -193,8 +203,10 @@ func (r *Reader) besidesAll(ctx context.Context, events []*nostr.Event, status c
 	if k == nil {
 		return events, status
 	}
+	status.Named = r.c.Options().Named
 	l := r.selectHeads(events)
-	missing := r.missing(ctx, k, l)
+	missing, err := r.missing(ctx, k, l)
+	status.Partial = status.Partial || err != nil
 	if len(missing) > 0 && !status.Partial {
 		missing, _ = r.unexplained(ctx, missing, status)
 	}
@@ -204,7 +216,7 @@ func (r *Reader) besidesAll(ctx context.Context, events []*nostr.Event, status c
 		if shown.Head == nil && at.Tombstone || ok && isBookkeeping(ours) {
 			continue
 		}
-		if ok = ok && (shown.Head != nil || r.Writable()); ok {
+		if ok = ok && (shown.Head != nil || r.Writable()); ok && !status.Named {
 			events = append(events, ours.Event)
 		}
 		if status.Partial {
@@ -224,12 +236,12 @@ func (r *Reader) besidesAll(ctx context.Context, events []*nostr.Event, status c
 
 // missing returns what is known to be newer than a listing, but for what relays may be
 // about to show.
-func (r *Reader) missing(ctx context.Context, k client.Known, l nipae.Listing) (missing []client.Newest) {
-	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), knownPatience)
+func (r *Reader) missing(ctx context.Context, k client.Known, l nipae.Listing) (missing []client.Newest, err error) {
+	ctx, done := client.Part(ctx, knownShare)
 	defer done()
 	all, err := k.All(ctx)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	for d, at := range all {
 		shown, _ := l.At(d)
@@ -241,7 +253,7 @@ func (r *Reader) missing(ctx context.Context, k client.Known, l nipae.Listing) (
 		}
 		missing = append(missing, at)
 	}
-	return missing
+	return missing, nil
 }
 
 // deliver sends a version that this machine knows, and no relay shows, before it is

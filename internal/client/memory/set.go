@@ -227,7 +227,7 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 	if o.Whole && status.Partial {
 		return reading, status, client.Failures(client.ErrPartial, status.Relays)
 	}
-	if status.Behind > 0 {
+	if status.Behind > 0 && !status.Named {
 		if reading, status, err = m.deliver(ctx, slug, reading, status); err != nil {
 			return reading, status, err
 		}
