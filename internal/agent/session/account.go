@@ -84,8 +84,8 @@ func (a *account) open(ctx context.Context) (there, gone bool, done func(), err 
 		a.in.Relays = append(a.in.Relays, writerlog.Shown{URL: url, Marks: all})
 	}
 	why, expired := at.Lost(), at.Head.Expires > 0 && at.Head.Expires <= time.Now().Unix()
-	gone = !at.Open && (expired || why == memorystate.Accepted || why == memorystate.Deleted)
-	return at.Open || at.Head.ID != "", gone, done, cmp.Or(err, knownErr, ownErr, marksErr)
+	gone = len(at.Open) == 0 && (expired || why == memorystate.Accepted || why == memorystate.Deleted)
+	return len(at.Open) > 0 || at.Head.ID != "", gone, done, cmp.Or(err, knownErr, ownErr, marksErr)
 }
 
 // ask asks the relays for heads, and for superseded versions where that is not enough.
