@@ -24,6 +24,10 @@ const Source = "engramctl"
 // Patiently has every relay waited for: the result rests on all of them.
 func Patiently(o *session.Options) { o.All = true }
 
+// Configured takes relays that the command line names for those of the profile: a
+// harness starts the program with them.
+func Configured(o *session.Options) { o.Client.Named = false }
+
 // Session opens the session of the pair that is configured. It asks for the password
 // of an encrypted key, and no relay yet. Close it at the end.
 func (e *Env) Session(ctx context.Context, with ...func(*session.Options)) (*session.Session, error) {

@@ -33,8 +33,9 @@ const (
 
 func getCommand(env *cliutil.Env) *cobra.Command {
 	var at string
+	var lost bool
 	c := env.Command(&cobra.Command{
-		Use:   "get SLUG [--at TIME|ID] [--json]",
+		Use:   "get SLUG [--at TIME|ID] [--lost] [--json]",
 		Short: "Print a memory",
 		Long: `Print a memory: its text as it is, byte for byte, without a line end of its own
 (on a terminal one is added, and control characters are not passed on).
@@ -43,6 +44,14 @@ func getCommand(env *cliutil.Env) *cobra.Command {
 those that mem log shows. A time is like 2006-01-02T15:04:05Z, 2h (ago), yesterday, a
 date (the end of that day; today: now) or Unix seconds; an id may be cut to 8 or more
 digits.
+
+Where relays show an older version than this machine knows, or none, the newest that
+it has is printed, and stderr says so (JSON: behind); exit code 6 where it has no text.
+Where no relay answers, this machine's is printed (JSON: stale); exit code 4 where it
+has none. With --relay, what those relays show is printed.
+
+An owner is not given what no relay shows any more, since the agent may have deleted
+it; --lost prints what his machine has.
 
 Exit code 1 if it was never written or is removed, and every relay says so; JSON
 tells which, by its state: "present", "removed" or "absent".`,
@@ -62,7 +71,11 @@ tells which, by its state: "present", "removed" or "absent".`,
 			var status client.Status
 			var err error
 			if at == "" {
-				entry, status, err = m.Get(ctx, slug)
+				get := m.Get
+				if lost {
+					get = m.Lost().Get
+				}
+				entry, status, err = get(ctx, slug)
 			} else {
 				entry, status, err = m.At(ctx, slug, when)
 			}
@@ -77,6 +90,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 			return env.PrintText(entry.Text)
 		})
 	}))
+	c.Flags().BoolVar(&lost, "lost", false, "an owner: also what no relay shows any more")
 	c.Flags().StringVar(&at, "at", "", "the version of `TIME` or ID")
 	return c
 }

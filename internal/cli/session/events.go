@@ -126,7 +126,7 @@ func (r *hookRun) end(ctx context.Context) (string, error) {
 
 // inState runs do on the pair's state, if there is one.
 func (r *hookRun) inState(ctx context.Context, do func(*session.Session, *memorystate.State) (string, error)) (string, error) {
-	s, err := r.env.Session(ctx)
+	s, err := r.env.Session(ctx, cliutil.Configured)
 	if err != nil {
 		return "", err
 	}
@@ -141,7 +141,7 @@ func (r *hookRun) inState(ctx context.Context, do func(*session.Session, *memory
 
 // wake tells what a session begins with: see hook.Wake.
 func (r *hookRun) wake(ctx context.Context) (string, error) {
-	s, err := r.env.Session(ctx)
+	s, err := r.env.Session(ctx, cliutil.Configured)
 	if err != nil {
 		return "", err
 	}

@@ -119,7 +119,7 @@ func serveMCP(ctx context.Context, env *cliutil.Env, f *clisnapshot.Options, e v
 	}
 	var own *client.Client
 	if slices.ContainsFunc(tools, func(t string) bool { return t != contractTools }) {
-		s, err := env.Session(ctx, func(to *session.Options) { to.Log = o.Log })
+		s, err := env.Session(ctx, cliutil.Configured, func(to *session.Options) { to.Log = o.Log })
 		if err != nil {
 			return err
 		}

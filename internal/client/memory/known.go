@@ -263,6 +263,7 @@ func (m *Memory) deliver(ctx context.Context, slug nipae.Slug, reading nipae.Rea
 	ev := reading.Head.Event
 	published, err := m.c.PublishThose(ctx, m.c.WriteTargets(), ev, client.TimedOut(status.Relays))
 	if err == nil {
+		m.sent(ctx, ev, published)
 		status.Behind, status.BehindAt = 0, 0
 		return reading, status, nil
 	}

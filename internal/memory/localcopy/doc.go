@@ -3,17 +3,22 @@
 // everything each time.
 //
 // A Copy is one encrypted file for each pair, shared by any number of processes
-// of one user, or lies in memory only. It may be deleted at any time. Whoever
-// follows the relays writes it: Put what a relay has, Lost what it has no more,
-// SetMark how far that was seen. It holds each event that some relay has, and the
-// head of each address is chosen from them by the rule of package nipae. Readers
-// see one state of all that (Copy.Read), with the index of package recall for
-// it.
+// of one user, or lies in memory only. Whoever follows the relays writes it: Put
+// what a relay has, Lost what it has no more, SetMark how far that was seen. It holds
+// each event that some relay has, as it was signed, and the head of each address is
+// chosen from them by the rule of package nipae. Readers see one state of all that
+// (Copy.Read), with the index of package recall for it.
+//
+// A head that no relay has any more stays (Behind), until a newer one comes, its time
+// is over, or an act of the agent's key explains it (Drop): a relay that lost its disk,
+// or lies, takes nothing from this machine. Whoever follows moves such heads into the
+// agent's state (package state), so that the file may be deleted.
 //
 // # What it says
 //
 // It never says that something is not there: it says what was seen, and Freshness
-// says when. Reads of one memory, and writes, ask the relays.
+// says when. Reads of one memory, and writes, ask the relays, and are told by the copy
+// where those show less.
 //
 // # What is believed
 //
