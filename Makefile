@@ -25,7 +25,8 @@ product: ## engramd and engramctl, into bin/
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
 
-test-programs: ## the programs that tests run, once for all packages
+test-programs: ## the programs that tests run, once for all packages, and the modules that they look for
+	$(GO) mod download
 	$(GO) build $(GOTAGS) -ldflags "-s -w" -o bin/test/ ./cmd/...
 
 # Without the race detector, the tests that start programs and those of the other module.
