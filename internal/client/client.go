@@ -108,7 +108,12 @@ func (c *Client) Operation(ctx context.Context) (context.Context, context.Cancel
 // Part gives a phase of an operation a share of the time that is left, so
 // that a relay that uses all of its time leaves some to the phases that follow.
 func Part(ctx context.Context, share float64) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, time.Duration(float64(left(ctx))*share))
+	return context.WithTimeout(ctx, Left(ctx, share))
+}
+
+// Left returns a share of the time that is left.
+func Left(ctx context.Context, share float64) time.Duration {
+	return time.Duration(float64(left(ctx)) * share)
 }
 
 // left returns the time until the deadline of an operation.
