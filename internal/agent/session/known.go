@@ -302,14 +302,16 @@ func (k *known) Removed(ctx context.Context, at client.Newest, relay string) err
 
 // settle looks after heads of the copy that no relay shows: what the agent's key had
 // deleted is dropped, the rest moves into the state as it was signed, so that it outlasts
-// the copy. What relays show again is forgotten there.
-func (k *known) settle(ctx context.Context, kept *localcopy.Copy) {
+// the copy. What relays show again is forgotten there. After a full comparison the
+// requests of the agent's key are kept too: a relay that loses them may be given them
+// again.
+func (k *known) settle(ctx context.Context, kept *localcopy.Copy, full bool) {
 	if !k.settling.TryLock() {
 		return
 	}
 	defer k.settling.Unlock()
 	behind, err := kept.Behind(ctx)
-	if err == nil && len(behind) > 0 {
+	if err == nil && (len(behind) > 0 || full) {
 		behind, err = k.unexplained(ctx, behind)
 	}
 	heads, headsErr := k.heads(ctx)

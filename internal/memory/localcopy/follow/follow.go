@@ -51,8 +51,9 @@ type Options struct {
 	// otherwise there may be others, and nothing is forgotten.
 	Sources func() (sources []Source, all bool)
 
-	// Passed is called after each pass; nil is not.
-	Passed func(ctx context.Context)
+	// Passed is called after each pass, and told whether everything was compared; nil is
+	// not called.
+	Passed func(ctx context.Context, full bool)
 
 	Clock  func() time.Time                     // nil means time.Now
 	After  func(time.Duration) <-chan time.Time // nil means time.After

@@ -56,6 +56,7 @@ type pass struct {
 	came    map[[32]byte]int64 // created_at of what was put, and not looked for since
 	useless map[[32]byte]int64 // of what the relay has and the copy does not keep
 	outcome Outcome
+	full    bool // everything was compared
 }
 
 // Outcome is what became of one relay in a pass.
@@ -78,7 +79,7 @@ func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(
 		f.unkept.forget(p.relay) // what was put before was put elsewhere
 	}
 	if f.o.Passed != nil && ctx.Err() == nil {
-		f.o.Passed(ctx)
+		f.o.Passed(ctx, p.full)
 	}
 	if ctx.Err() != nil && errors.Is(p.outcome.Err, errStore) {
 		p.outcome.Err = fmt.Errorf("%w: %w", client.ErrTimeout, context.Cause(ctx)) // the copy was interrupted
@@ -191,7 +192,7 @@ func (p *pass) confirm(ctx context.Context, began time.Time, held []nip77.Item, 
 	if began.After(m.Confirmed) || m.Confirmed.After(p.f.o.Clock()) {
 		m.Confirmed = began
 	}
-	if full {
+	if p.full = full; full {
 		m.Compared = began
 	}
 	if err := p.f.o.Store.SetMark(ctx, p.relay, m); !errors.Is(err, localcopy.ErrForgotten) {
