@@ -127,13 +127,13 @@ var commandsThatSay = []struct {
 		if found != "" && partial {
 			return said{0, found + "\n(Not every relay answered"}
 		}
-		return orElse(found, partial, said{0, "You have no core memory yet"})
+		return orElse(found, partial, said{0, "Nothing is remembered yet"})
 	}},
 	{[]string{"core", "--strict"}, func(found string, partial bool) said {
 		if partial {
 			return said{4, ""}
 		}
-		return orElse(found, partial, said{0, "You have no core memory yet"})
+		return orElse(found, partial, said{0, "Nothing is remembered yet"})
 	}},
 	{[]string{"mem", "ls", "--all", "--strict"}, whole("mem/notes", 0)},
 	{[]string{"mem", "ls"}, func(found string, partial bool) said {

@@ -182,7 +182,7 @@ func (s *diagnosis) notFound(a *about) *Failure {
 		f.Message = "There is no core profile yet: every relay answered, and none has it."
 		f.Action = "Tell the user, and go on without one."
 		if !s.readOnly {
-			f.Action = "Ask the user who you are to them and what always matters, then write that, short, with memory_write at the slug core."
+			f.Action = "When you learn who the user is or how they want to work, write it to core with memory_write."
 		}
 	case !s.readOnly:
 		f.Action += " If it should exist, create it with memory_write."

@@ -74,6 +74,19 @@ func TestGoldenOffer(t *testing.T) {
 	golden.Folder(t, "testdata/tools", tools)
 }
 
+// TestKept: where each relay promises history only memory_delete destroys anything.
+func TestKept(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		all := offered(t, options{Mind: anyMind(), Kept: func(context.Context) bool { return kept }})
+		for _, tool := range all.Tools {
+			d := tool.Annotations.DestructiveHint
+			if want := tool.Name == "memory_delete" || tool.Name == "contract_move"; d != nil && *d != want && (kept || want) {
+				t.Errorf("kept %v: %s: destructiveHint is %v", kept, tool.Name, *d)
+			}
+		}
+	}
+}
+
 func indented(t *testing.T, v any) string {
 	t.Helper()
 	var b strings.Builder
@@ -108,6 +121,8 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
 			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_feedback", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
+			case (a.OpenWorldHint == nil) != (w != nil && (tool.Name == "memory_accept" || strings.HasPrefix(tool.Name, "contract_"))) || a.OpenWorldHint != nil && *a.OpenWorldHint:
+				t.Errorf("%s: openWorldHint is %v", tool.Name, a.OpenWorldHint)
 			case a.IdempotentHint != (w != nil && w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
 			case w != nil && o.ReadOnly:
@@ -167,7 +182,7 @@ func TestOfferFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tool := range tools.Tools {
-			tool.OutputSchema = nil
+			tool.OutputSchema, tool.Annotations = nil, nil // harnesses keep these from the model
 			one, _ := json.Marshal(tool)
 			sizes = append(sizes, fmt.Sprintf("%s %d", tool.Name, len(one)))
 		}

@@ -53,7 +53,7 @@ func (s *memories) consolidates() bool { return s.minds() && s.mind.Plans != nil
 func (s *Server) addMindTools() {
 	t := &mindTools{s.memories}
 	add(s, "memory_intend", "Intend", effectAdd, describeIntend, t.intend)
-	add(s, "memory_done", "Close", effectDestroy, describeDone, t.done)
+	add(s, "memory_done", "Close", effectChange, describeDone, t.done)
 	if t.m.mind.Judge != nil {
 		add(s, "memory_feedback", "Feedback", effectAdd, describeFeedback, t.feedback)
 	}

@@ -29,7 +29,7 @@ type proposalTools struct{ m *memories }
 func (s *Server) addProposalTools() {
 	t := &proposalTools{s.memories}
 	add(s, "memory_proposals", "Proposals", effectNone, describeProposals, t.proposed)
-	add(s, "memory_accept", "Accept", effectOverwrite, describeAccept, t.accept)
+	add(s, "memory_accept", "Accept", effectAccept, describeAccept, t.accept)
 	add(s, "memory_reject", "Reject", effectOverwrite, describeReject, t.reject)
 }
 

@@ -119,7 +119,7 @@ func (s *resources) complete(ctx context.Context, req *sdk.CompleteRequest) (*sd
 const (
 	sectionTitle = "[Agent Memory — core]\n"
 	sectionAbout = "What you remember about yourself and the user from earlier sessions. [[mem/…]] refers to more, which memory_read shows.\n"
-	sectionNone  = "There is no core profile yet: this is confirmed by every relay. Ask the user who you are to them and what always matters, and keep it, short, with memory_write at the slug core.\n"
+	sectionNone  = "There is no core profile yet: this is confirmed by every relay. When you learn who the user is or how they want to work, write it to core with memory_write.\n"
 	// sectionPartial follows a profile that may be old.
 	sectionPartial = "\n(Some relay did not answer: this may not be the newest version of your profile.)\n"
 	sectionBare    = "The agent has no core profile: this is confirmed by every relay.\n"

@@ -30,6 +30,10 @@ type Options struct {
 	// Contracts is contract memory, for the contract tools; nil, and a memory that is
 	// not writable, leaves them out.
 	Contracts Contracts
+	// Kept reports whether what is replaced is kept as a version: then the tools that
+	// replace something are not called destructive. nil: it is not known. It may wait for
+	// the answer for a moment.
+	Kept func(ctx context.Context) bool
 	// Version is the program's version.
 	Version string
 	// Timeout bounds every call as a whole, with the time it waits for others.
@@ -46,6 +50,7 @@ type Server struct {
 	calls     *calls
 	memories  *memories           // nil: no memory is served
 	arguments map[string][]string // of each tool
+	replacing map[string]bool     // the tools that replace something
 }
 
 // memories is what the tools for a memory share.
@@ -70,7 +75,7 @@ func New(o Options) *Server {
 	c := &calls{timeout: o.Timeout, log: o.Log, memory: newLimiter(nil, o.Clock), contracts: newLimiter(nil, o.Clock), slugs: newLocks()}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.doubt = c.memory.doubt
-	s := &Server{o: o, calls: c, arguments: map[string][]string{}}
+	s := &Server{o: o, calls: c, arguments: map[string][]string{}, replacing: map[string]bool{}}
 	if o.Session != nil {
 		c.memory.discover, c.wrote, c.readOnly = o.Session.Discovery(), o.Session.Wrote, !o.Session.Writable()
 		s.memories = &memories{calls: c, session: o.Session, mind: o.Mind, files: o.Files, readOnly: c.readOnly, clock: o.Clock, external: newExternals()}
@@ -91,7 +96,7 @@ func New(o Options) *Server {
 		options.CompletionHandler = (&resources{s.memories}).complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
-	s.sdk.AddReceivingMiddleware(explained, slim, aliased(s.arguments))
+	s.sdk.AddReceivingMiddleware(explained, slim, s.keeping, aliased(s.arguments))
 	if tools {
 		s.addTools()
 		s.addResources()

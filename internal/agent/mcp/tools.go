@@ -2,30 +2,69 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// effect says how a tool changes the memory.
+// effect says how a tool changes the memory, and whether others come in.
 type effect int
 
 const (
 	effectNone      effect = iota // changes nothing
 	effectAdd                     // adds something and takes nothing away
-	effectOverwrite               // may take something away; repeating the call changes nothing more
-	effectDestroy                 // may take something away, each time
+	effectOverwrite               // puts something in place of another; repeating the call changes nothing more
+	effectChange                  // the same, each time
+	effectDelete                  // takes something away; repeating the call changes nothing more
+	effectAccept                  // effectOverwrite with what somebody else wrote
+	effectSay                     // adds something that others see
+	effectMove                    // effectOverwrite that others see
 )
 
-// annotated returns MCP's hints for an effect; for what changes nothing the others
-// mean nothing. That the world of a memory is closed is not said: each byte stands in
-// every context.
+// open reports whether a tool reaches beyond the agent's own memory. A harness that is
+// told of none runs it without asking.
+func (e effect) open() bool { return e == effectAccept || e == effectSay || e == effectMove }
+
+// replaces reports whether a tool destroys only where nobody keeps what it replaces.
+func (e effect) replaces() bool {
+	return e == effectOverwrite || e == effectChange || e == effectAccept
+}
+
+// annotated returns MCP's hints for an effect; for what changes nothing only that the
+// world of a memory is closed means something.
 func annotated(e effect) *sdk.ToolAnnotations {
-	if e == effectNone {
-		return &sdk.ToolAnnotations{ReadOnlyHint: true}
+	var open *bool
+	if !e.open() {
+		open = new(bool)
 	}
-	destroys := e == effectOverwrite || e == effectDestroy
-	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: e == effectOverwrite}
+	if e == effectNone {
+		return &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: open}
+	}
+	destroys := e != effectAdd && e != effectSay
+	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: destroys && e != effectChange, OpenWorldHint: open}
+}
+
+// keeping says of tools that replace something that they destroy nothing, where
+// Options.Kept says so.
+func (s *Server) keeping(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		res, err := next(ctx, method, req)
+		list, ok := res.(*sdk.ListToolsResult)
+		if err != nil || !ok || list == nil || s.o.Kept == nil || !s.o.Kept(ctx) {
+			return res, err
+		}
+		out := *list
+		out.Tools = slices.Clone(list.Tools)
+		for i, tool := range out.Tools {
+			if s.replacing[tool.Name] {
+				one, hints := *tool, *tool.Annotations
+				hints.DestructiveHint = new(bool)
+				one.Annotations, out.Tools[i] = &hints, &one
+			}
+		}
+		return &out, nil
+	}
 }
 
 // readTools are the tools that read memories.
@@ -53,11 +92,11 @@ func (s *Server) addTools() {
 		add(s, "memory_note", "Note", effectAdd, describeNote, writes.note)
 	}
 	add(s, "memory_append", "Append", effectAdd, describeAppend, writes.append)
-	add(s, "memory_edit", "Edit", effectDestroy, describeEdit, writes.edit)
-	add(s, "memory_rename", "Rename", effectDestroy, describeRename, writes.rename)
+	add(s, "memory_edit", "Edit", effectChange, describeEdit, writes.edit)
+	add(s, "memory_rename", "Rename", effectChange, describeRename, writes.rename)
 	add(s, "memory_link", "Link", effectOverwrite, describeLink, writes.link)
-	add(s, "memory_delete", "Delete", effectOverwrite, describeDelete, writes.remove)
-	add(s, "memory_restore", "Restore", effectDestroy, describeRestore, writes.restore)
+	add(s, "memory_delete", "Delete", effectDelete, describeDelete, writes.remove)
+	add(s, "memory_restore", "Restore", effectChange, describeRestore, writes.restore)
 	if s.o.Session.Proposals() != nil {
 		s.addProposalTools()
 	}
@@ -68,6 +107,7 @@ func (s *Server) addTools() {
 
 // add adds a tool.
 func add[In, Out any](s *Server, name, title string, e effect, description string, do func(context.Context, In) (Out, error)) {
+	s.replacing[name] = e.replaces()
 	sdk.AddTool(s.sdk, &sdk.Tool{Name: name, Title: title, Annotations: annotated(e), Description: description}, handler(s, name, do))
 }
 
@@ -117,10 +157,11 @@ const exampleSlug = "mem/boats/engine"
 
 const instructionsForAgentUse = `
 Use
-- Begin by reading the slug core: who you are to the user and what always matters. Then follow its [[mem/…]] links that bear on the task.
-- memory_search before you say that you do not know something about the user, a project or an earlier decision, and before you write.
+- Begin with core: who you are to the user and what always matters. Follow its [[mem/…]] links as needed.
+- memory_search before you say that you do not know something of the user, a project or a decision, and before you write.
 - Write at once what will matter in another session: preferences, decisions with reasons, facts hard to find, unfinished work. No secrets, nothing easily looked up.
-- One topic, one memory, under 4000 bytes, at a slug from general to special: ` + exampleSlug + `. Link [[mem/people/ana]] where one needs another. Keep core under 2000 bytes.
+- One topic, one memory, under 4000 bytes, at a slug from general to special: ` + exampleSlug + `. Link [[mem/people/ana]] where one needs another. Core under 2000.
+- The program's own memory files are for this folder alone; the rest goes here.
 - memory_edit changes a part, memory_append adds a line, memory_write replaces the whole. Correct or delete what is wrong; memory_history and memory_restore undo.
 `
 
@@ -194,7 +235,7 @@ func (s *Server) addContractTools() {
 	add(s, "contract_read", "Read a contract's entries", effectNone, describeContractRead, t.contractRead)
 	add(s, "contract_search", "Search a contract's entries", effectNone, describeContractSearch, t.contractSearch)
 	add(s, "contract_summary", "Summarise a contract's entries", effectNone, describeContractSummary, t.contractSummary)
-	add(s, "contract_new", "Offer a contract", effectAdd, describeContractNew, t.contractNew)
-	add(s, "contract_move", "Move a contract on", effectOverwrite, describeContractMove, t.contractMove)
-	add(s, "contract_say", "Write into a contract", effectAdd, describeContractSay, t.contractSay)
+	add(s, "contract_new", "Offer a contract", effectSay, describeContractNew, t.contractNew)
+	add(s, "contract_move", "Move a contract on", effectMove, describeContractMove, t.contractMove)
+	add(s, "contract_say", "Write into a contract", effectSay, describeContractSay, t.contractSay)
 }

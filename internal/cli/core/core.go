@@ -22,9 +22,7 @@ import (
 const (
 	coreTitle = "[Agent Memory — core]"
 	// CoreHint stands where the profile would, once it is sure that there is none.
-	CoreHint = `You have no core memory yet. Ask the user who you are to be for them and what you should
-always know, then write a short profile of yourself in the first person:
-engramctl mem set core -`
+	CoreHint = `Nothing is remembered yet. When you learn who the user is or how they want to work, write it to core with memory_write.`
 	// CorePartial follows a profile that may not be the newest.
 	CorePartial = `(Not every relay answered: there may be a newer version of this. Do not write it anew in this session.)`
 	// coreTimeout bounds `core` from its first instruction to its exit.

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -130,7 +132,7 @@ func serveMCP(ctx context.Context, env *cliutil.Env, f *clisnapshot.Options, e v
 			return err
 		}
 		defer done()
-		o.Session = live
+		o.Session, o.Kept = live, keepsAll(ctx, own)
 		offer(&o, tools, live)
 	} else {
 		o.Log.Warn("tools for contracts only, no memory")
@@ -147,6 +149,34 @@ func serveMCP(ctx context.Context, env *cliutil.Env, f *clisnapshot.Options, e v
 		return exit.Usagef("the stream to the MCP client broke: %w", err)
 	}
 	return nil
+}
+
+// promisePatience is how long relays may take to say what they promise.
+const promisePatience = time.Second
+
+// keepsAll asks the configured relays, beside, whether each of them promises to keep
+// what is replaced (NIP-11). What is returned waits for the answers; a relay that gives
+// none promises nothing.
+func keepsAll(ctx context.Context, c *client.Client) func(context.Context) bool {
+	ctx, done := context.WithTimeout(ctx, promisePatience)
+	var asking sync.WaitGroup
+	var without atomic.Bool
+	for _, url := range c.Relays() {
+		asking.Go(func() {
+			info, err := c.Info(ctx, url)
+			if err != nil || info.History == nil {
+				without.Store(true)
+			}
+		})
+	}
+	go func() {
+		asking.Wait()
+		done()
+	}()
+	return func(context.Context) bool {
+		asking.Wait()
+		return !without.Load()
+	}
 }
 
 // serve begins to serve a session, and returns what ends that.

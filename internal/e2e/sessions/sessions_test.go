@@ -28,7 +28,7 @@ func threeSessions(t testing.TB) {
 	}
 
 	// The first: the memory is empty. The harness tells the server the session.
-	has("a first start", m.hook("session-start", "one", map[string]any{"source": "startup"}), "[Agent Memory — core]\nYou have no core memory yet", "belongs at mem/projects/x-org/ana/atlas-fcaac045 and below")
+	has("a first start", m.hook("session-start", "one", map[string]any{"source": "startup"}), "[Agent Memory — core]\nNothing is remembered yet", "belongs at mem/projects/x-org/ana/atlas-fcaac045 and below")
 	a := m.serve("CLAUDE_CODE_SESSION_ID=one")
 	if got := m.hook("prompt", "one", map[string]any{"prompt": "How is Atlas backed up, by the way?"}); got != "" {
 		t.Errorf("nothing is known, and told is %s", got)
