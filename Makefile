@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
+.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop harness-deps harness-test web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -184,6 +184,22 @@ interop: build interop-deps ## JavaScript and Python clients that share no code 
 		if [ -f $$folder/package.json ]; then (cd $$folder && npm ci && npm test); \
 		else (cd $$folder && python3 -m venv venv && venv/bin/pip install -q -r requirements.txt && venv/bin/python *_test.py); fi; \
 	done
+
+# The harnesses that agents run in, as npm ships them, outside of the repository: about 2 GB.
+HARNESSES     ?= $(notdir $(patsubst %/,%,$(wildcard testdata/harnesses/*/)))
+HARNESS_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/engramd/harnesses
+
+harness-deps: ## Node.js and npm from Debian when they are missing, and the harnesses of HARNESSES in the versions of testdata/harnesses; needs npm's registry
+	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
+	@set -e; for name in $(HARNESSES); do \
+		from=testdata/harnesses/$$name to=$(HARNESS_CACHE)/$$name; mkdir -p $$to; \
+		if cmp -s $$from/package-lock.json $$to/package-lock.json && test -f $$to/node_modules/.package-lock.json; then continue; fi; \
+		echo "== $$name"; cp $$from/package.json $$from/package-lock.json $$to; (cd $$to && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error); \
+	done
+
+harness-test: test-programs harness-deps ## sessions in the harnesses that people use, against a stand-in for their model; prints what a memory costs in each
+	$(GO) vet -tags "$(TAGS) harness" ./internal/e2e/harnesses
+	@$(NOTED); HARNESSES="$(HARNESSES)" HARNESS_CACHE="$(HARNESS_CACHE)" $(GO) test -tags "$(TAGS) harness" -vet=off -timeout 60m -count 1 -v ./internal/e2e/harnesses || code=$$?; $(NAMED)
 
 # The owner's page is committed as it is built, so that go alone builds the programs.
 # Whoever changes its sources makes it again; CI compares the bytes.

@@ -10,6 +10,8 @@
 //   - replica: relays that follow others, over and over until they agree
 //   - snapshots: bundles, and memory taken back
 //   - sessions: an agent's sessions, with the hooks and the server of its harness
+//   - harnesses: the programs that people run their agents in, with a stand-in for
+//     their model (make harness-test)
 //   - cluster: several nodes over one log, whose servers are killed and cut off; a
 //     module of its own, for it links a NATS server (make cluster-test)
 //   - operator: management, logs, status, HTTP, and what the docs show

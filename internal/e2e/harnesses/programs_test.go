@@ -1,0 +1,90 @@
+//go:build harness
+
+package harnesses
+
+import (
+	"path/filepath"
+)
+
+// program is a harness as npm ships it for Linux on x64.
+type program struct {
+	name   string // that setup knows
+	title  string
+	files  func(*home) map[string]string // a person's settings before setup: the model, and something else
+	env    func(*home) []string
+	argv   func(cache string) []string // of a session that reads its prompt from stdin and ends with it
+	looked []string                    // folders and files of its settings
+	// asks is in what a tool gives back that nobody allowed; "" where none is refused.
+	asks string
+}
+
+func programs() []program {
+	return []program{claude(), codex(), opencode()}
+}
+
+func modules(cache string, parts ...string) string {
+	return filepath.Join(append([]string{cache, "node_modules"}, parts...)...)
+}
+
+func claude() program {
+	return program{
+		name: "claude", title: "Claude Code", asks: "haven't granted it yet",
+		looked: []string{".claude/settings.json", ".claude.json"},
+		files: func(*home) map[string]string {
+			return map[string]string{
+				".claude/settings.json": "{\n  \"cleanupPeriodDays\": 20,\n  \"permissions\": {\"deny\": [\"WebFetch\"]}\n}\n",
+				".claude.json":          "{\"hasCompletedOnboarding\": true}",
+			}
+		},
+		env: func(h *home) []string {
+			return []string{"ANTHROPIC_BASE_URL=" + h.model.URL, "ANTHROPIC_API_KEY=sk-ant-nothing", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
+		},
+		argv: func(cache string) []string {
+			return []string{modules(cache, "@anthropic-ai", "claude-code-linux-x64", "claude"), "-p", "--output-format", "json"}
+		},
+	}
+}
+
+func codex() program {
+	return program{
+		name: "codex", title: "Codex", asks: "requires approval",
+		looked: []string{".codex/config.toml", ".codex/hooks.json"},
+		files: func(h *home) map[string]string {
+			return map[string]string{".codex/config.toml": "model = \"stand-in\"\nmodel_provider = \"loopback\"\n\n[model_providers.loopback]\nname = \"loopback\"\nbase_url = \"" +
+				h.model.URL + "/v1\"\nwire_api = \"responses\"\nsupports_websockets = false\n\n[analytics]\nenabled = false # mine\n"}
+		},
+		env: func(*home) []string { return []string{"OPENAI_API_KEY=nothing"} },
+		argv: func(cache string) []string {
+			return []string{modules(cache, "@openai", "codex-linux-x64", "vendor", "x86_64-unknown-linux-musl", "bin", "codex"), "exec", "--dangerously-bypass-hook-trust", "--skip-git-repo-check", "-"}
+		},
+	}
+}
+
+func opencode() program {
+	return program{
+		name: "opencode", title: "OpenCode",
+		looked: []string{".config/opencode"},
+		files: func(h *home) map[string]string {
+			return map[string]string{".config/opencode/opencode.json": `{
+  "$schema": "https://opencode.ai/config.json",
+  "autoupdate": false,
+  "share": "disabled",
+  "model": "loopback/stand-in",
+  "provider": {
+    "loopback": {
+      "npm": "@ai-sdk/openai-compatible",
+      "options": {"baseURL": "` + h.model.URL + `/v1", "apiKey": "nothing"},
+      "models": {"stand-in": {"name": "stand-in"}}
+    }
+  }
+}
+`}
+		},
+		env: func(*home) []string {
+			return []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"}
+		},
+		argv: func(cache string) []string {
+			return []string{modules(cache, "opencode-linux-x64-baseline", "bin", "opencode"), "run"}
+		},
+	}
+}

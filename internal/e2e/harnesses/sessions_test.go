@@ -1,0 +1,195 @@
+//go:build harness
+
+package harnesses
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"engramd/internal/e2e/notrun"
+)
+
+// wanted are the harnesses that have to be there, by their names in setup; HARNESSES
+// lists them. Without it those that are installed are tested.
+var wanted = strings.Fields(os.Getenv("HARNESSES"))
+
+// missing are harnesses of the list that no registry has in a form that runs here.
+var missing = map[string]string{}
+
+const (
+	coreText   = "My user is Ada, who counts in herons."
+	deployText = "Deploys of Atlas go through the magpie staging database first."
+	question   = "How do we deploy this?"
+)
+
+// TestHarness lives through the sessions of a person with each harness: one before
+// setup, one that may not write, one that is told something, one that knows it, and one
+// in another project; then all is taken out again.
+func TestHarness(t *testing.T) {
+	var table costs
+	for _, p := range programs() {
+		t.Run(p.name, func(t *testing.T) {
+			cache := filepath.Join(os.Getenv("HARNESS_CACHE"), p.name)
+			argv := p.argv(cache)
+			if _, err := os.Stat(argv[0]); err != nil {
+				if slices.Contains(wanted, p.name) {
+					t.Fatalf("%s is to be tested, and is not installed: %v", p.title, err)
+				}
+				notrun.Skip(t, p.title+" is not installed: make harness-deps")
+			}
+			l := &life{home: newHome(t, p), program: p, command: argv}
+			l.lead()
+			table = append(table, l.cost(version(t, cache)))
+		})
+	}
+	for name, why := range missing {
+		t.Run(name, func(t *testing.T) { notrun.Skip(t, why) })
+	}
+	table.show(t)
+}
+
+// version is that of the first package that a program's folder asks for.
+func version(t *testing.T, cache string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(cache, "package.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in struct{ Dependencies map[string]string }
+	if err := json.Unmarshal(text, &in); err != nil {
+		t.Fatal(err)
+	}
+	for name, v := range in.Dependencies {
+		if !strings.HasPrefix(name, "node-") {
+			return v
+		}
+	}
+	return "?"
+}
+
+type life struct {
+	*home
+	program
+	command     []string
+	bare, known request // the first requests of a session before setup, and of the one that knows
+}
+
+func (l *life) lead() {
+	l.t.Helper()
+	l.bare = l.session("atlas", question)[0]
+	before := l.settings(l.looked)
+	l.setup("--new-owner", "--password-file", l.path("password"), "--relay", l.relay.URL)
+	l.run(l.dir, "engramctl", "setup", "--remove", l.name)
+	for name, text := range l.settings(l.looked) {
+		if was, found := before[name]; !found || was != text {
+			l.t.Errorf("setup and --remove leave %s as\n%s\nwhich was\n%s", name, text, was)
+		}
+	}
+	l.withoutAllow()
+	allow := l.asked("--allow")
+	l.setup(allow...)
+	set := l.settings(l.looked)
+	l.remember(len(allow) > 0)
+	used := l.settings(l.looked)
+	l.run(l.dir, "engramctl", "setup", "--remove", l.name)
+	for name, text := range l.settings(l.looked) {
+		if strings.Contains(text, "engramctl") || set[name] == used[name] && before[name] != text {
+			l.t.Errorf("after the sessions --remove leaves %s as\n%s\nwhich was\n%s", name, text, before[name])
+		}
+	}
+}
+
+func (l *life) setup(args ...string) {
+	l.t.Helper()
+	l.run(l.dir, "engramctl", append([]string{"setup", l.name, "--yes"}, args...)...)
+}
+
+// withoutAllow has a session write that nobody allowed to.
+func (l *life) withoutAllow() {
+	l.t.Helper()
+	l.setup(l.asked("--no-allow")...)
+	results := results(l.session("atlas", "Remember it. "+writes("mem/asked", "Whether one may.")))
+	_, err := l.try("", l.dir, "engramctl", "mem", "get", "mem/asked")
+	switch {
+	case l.asks == "" && err != nil:
+		l.t.Errorf("without --allow nothing was written: %s", results)
+	case l.asks != "" && (err == nil || !strings.Contains(results, l.asks)):
+		l.t.Errorf("without --allow the tools gave %s", results)
+	}
+}
+
+// asked is a flag of setup, if it has it.
+func (l *life) asked(flag string) []string {
+	l.t.Helper()
+	if strings.Contains(l.run(l.dir, "engramctl", "setup", "--help"), "--allow") {
+		return []string{flag}
+	}
+	notrun.Part(l.t, "setup has no "+flag)
+	return nil
+}
+
+// remember has the three sessions. Where setup cannot allow, a person writes in place of
+// the first.
+func (l *life) remember(allowed bool) {
+	l.t.Helper()
+	var project struct{ Slug string }
+	if err := json.Unmarshal([]byte(l.run(l.path("atlas"), "engramctl", "project", "show", "--json")), &project); err != nil {
+		l.t.Fatal(err)
+	}
+	results := results(l.session("atlas", "I am Ada. Remember it. "+writes("core", coreText, project.Slug+"/deploy", deployText)))
+	if l.asks != "" && !allowed {
+		l.run(l.dir, "engramctl", "mem", "set", "core", coreText)
+		l.run(l.dir, "engramctl", "mem", "set", project.Slug+"/deploy", deployText)
+		l.run(l.path("atlas"), "engramctl", "project", "link")
+	} else if got := l.run(l.dir, "engramctl", "mem", "get", "core"); !strings.Contains(got, coreText) {
+		l.t.Errorf("with --allow the tools gave %s, and the core is %s", results, got)
+	}
+	l.known = l.session("atlas", question)[0]
+	for _, text := range []string{coreText, deployText} {
+		if !strings.Contains(l.known.said(), text) {
+			l.t.Errorf("session 2 is not told %q, but\n%s", text, l.known.said())
+		}
+	}
+	other := l.session("other", question)[0]
+	if said := other.said(); !strings.Contains(said, coreText) || strings.Contains(said, deployText) || strings.Contains(said, project.Slug) {
+		l.t.Errorf("session 3, in another project, is told\n%s", said)
+	}
+}
+
+// session is a process of the harness in a folder. It returns the requests that could
+// use tools: harnesses ask models for titles too.
+func (l *life) session(folder, prompt string) []request {
+	l.t.Helper()
+	out, err := l.try(prompt, l.path(folder), l.command[0], l.command[1:]...)
+	all, other := l.model.take()
+	all = slices.DeleteFunc(all, func(r request) bool { return len(r.tools) == 0 })
+	if err != nil || len(all) == 0 {
+		l.t.Fatalf("a session of %s: %v, %d requests, and besides %v\n%s", l.title, err, len(all), other, out)
+	}
+	l.t.Logf("%d requests; asked for besides: %s", len(all), strings.Join(other, ", "))
+	return all
+}
+
+// results are what the tools gave in a session.
+func results(all []request) string {
+	var texts []string
+	for _, it := range all[len(all)-1].items {
+		if it.role == "tool" && !strings.Contains(it.id, findMark) {
+			texts = append(texts, it.text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// writes is a script that writes texts: slug, text, slug, text, …
+func writes(pairs ...string) string {
+	var script []call
+	for i := 0; i < len(pairs); i += 2 {
+		script = append(script, call{Tool: "memory_write", Input: json.RawMessage(encode(m{"slug": pairs[i], "text": pairs[i+1]}))})
+	}
+	return scriptMark + encode(script)
+}
