@@ -115,13 +115,15 @@ func placeOf(raw string) (place, query string, err error) {
 		return "", "", errNotHTTP
 	}
 	host := u.Hostname()
-	if isLoopback(host) {
+	if Loopback(host) {
 		host = "localhost"
 	}
 	return u.Scheme + "://" + net.JoinHostPort(host, u.Port()) + strings.TrimSuffix(u.EscapedPath(), "/"), query, nil
 }
 
-func isLoopback(host string) bool {
+// Loopback reports whether a host, an address or a name in lower case, is this
+// machine alone.
+func Loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }

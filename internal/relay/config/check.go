@@ -76,6 +76,10 @@ func (c *Config) LoopbackOnly() bool {
 	return isLoopback(host)
 }
 
+// Local reports whether the relay is for this machine alone: it listens on a
+// loopback address, and nobody gave it a name by which others reach it.
+func (c *Config) Local() bool { return c.LoopbackOnly() && len(c.PublicURL) == 0 }
+
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -60,3 +60,25 @@ func TestPubkeysAreHexOrNpub(t *testing.T) {
 		}
 	}
 }
+
+// TestLocal: a relay is this machine's alone until it has a name, also one of this
+// machine's, or listens elsewhere.
+func TestLocal(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want bool
+	}{
+		{nil, true},
+		{[]string{"--listen", "localhost:7447"}, true},
+		{[]string{"--listen", "[::1]:7447"}, true},
+		{[]string{"--public-url", "wss://relay.example"}, false},
+		{[]string{"--public-url", "ws://127.0.0.1:7447"}, false},
+		{[]string{"--listen", "0.0.0.0:7447", "--public-url", "wss://relay.example"}, false},
+	} {
+		if cfg, err := load(t, "", nil, c.args...); err != nil {
+			t.Fatal(err)
+		} else if cfg.Local() != c.want {
+			t.Errorf("%q: %v, want %v", c.args, cfg.Local(), c.want)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func (c *Config) generalOptions() []*Option {
 				}
 				return nil
 			}))},
-		{"public_url", "The relay's names, as clients write them. AUTH, requests to vanish and signed HTTP requests are refused unless they name one of them; a loopback listener also answers to its address. Set it as soon as clients on other machines use the relay.", false,
+		{"public_url", "The relay's names, as clients write them. AUTH, requests to vanish and signed HTTP requests are refused unless they name one of them; a loopback listener also answers to its address. Without it a loopback listener refuses what browsers send for pages that are not on a loopback host, a page from disk included. Set it as soon as clients on other machines, or web pages of other hosts, use the relay.", false,
 			many(&c.PublicURL, relayURL())},
 		{"metrics_listen", "Address of /metrics, HOST:PORT, apart from the public port. Empty turns metrics off. Change it where the scraper runs on another machine, and let only the scraper reach it.", false,
 			one(&c.MetricsListen, "127.0.0.1:9447", listenAddr(true))},

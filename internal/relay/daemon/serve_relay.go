@@ -168,7 +168,7 @@ func (p *process) openSurfaces() {
 		page = web.New(p.ports.urls(cfg), p.version)
 	}
 	s.bridge = relayhttp.New(relayhttp.Options{
-		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg),
+		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg), Local: cfg.Local(),
 		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, Limits: bridgeLimits(cfg.Bounds()),
 		Management: p.rules.admin, Used: p.rules.used, UsedElsewhere: p.contracts.usedElsewhere(), API: p.contracts.api, Web: page, Shares: p.shares.all, Pressed: p.memory.Pressed,
 		Log: p.log, Metrics: p.metrics, Tags: s.tags, Access: cfg.Log.Access,

@@ -51,6 +51,9 @@ type Options struct {
 	URLs   []string     // ws:// or wss:// URLs that clients are told to use, the preferred one first
 	Proxy  Proxy
 
+	// Local refuses what browsers send for pages of other machines.
+	Local bool
+
 	// Backend answers signed requests (NIP-98). Nil serves none of their paths.
 	Backend Backend
 	Names   relay.Names // the URLs that a signature may be for
@@ -96,6 +99,7 @@ type Handler struct {
 	log     *slog.Logger
 	tags    *redact.Tags
 	access  atomic.Bool // log every request
+	local   bool        // see Options
 
 	in        *intake
 	documents *documents
@@ -117,7 +121,7 @@ func New(o Options) *Handler {
 		o.Pressed = func() bool { return false }
 	}
 	h := &Handler{
-		socket: o.Socket, mux: http.NewServeMux(), taken: map[string]bool{}, log: o.Log, tags: o.Tags,
+		socket: o.Socket, mux: http.NewServeMux(), taken: map[string]bool{}, log: o.Log, tags: o.Tags, local: o.Local,
 		further: o.API, web: o.Web, documents: &documents{relay: o.Relay, urls: o.URLs, web: o.Web != nil},
 		in: &intake{
 			relay: o.Relay, backend: o.Backend, shares: o.Shares, pools: newPools(), log: o.Log, metrics: o.Metrics,
@@ -227,6 +231,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && !websocket.Wanted(r) {
 		expectNoBody(w)
 		defer leaveBody(w)
+	}
+	if h.local && foreign(r) {
+		h.refuseForeign(w, r)
+		return
 	}
 	// ServeMux would redirect a path with // or .. in it.
 	if clean := r.URL.Path; !strings.HasPrefix(clean, "/") || strings.Contains(clean, "//") || strings.Contains(clean, "/.") {

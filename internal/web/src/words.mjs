@@ -115,7 +115,7 @@ export const W = {
   relays: {
     heading: 'Which relays may this page ask?', what: 'Memories are read from these relays. Until the page is loaded anew, it cannot connect to anything else, whatever a memory or an event says.',
     served: 'named by the server of this page', named: 'you used it here before', yours: 'added by you', other: 'Another relay', add: 'Add',
-    bunker: 'And for your signer:', none: 'Name at least one relay.',
+    bunker: 'And for your signer:', fromDisk: 'A relay of this machine that has no public_url answers no page from disk: use engramctl web.', none: 'Name at least one relay.',
     /** @param {number} n */
     tooMany: (n) => `At most ${n} relays, your signer’s included.`,
     promise: 'The browser itself holds the page to this list.', confirm: 'Use these and no others',

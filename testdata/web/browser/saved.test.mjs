@@ -13,7 +13,7 @@ import { begin, nsecOf, openAgent, openMemory, paste, quiet, signIn } from '../r
 import { bin, environment, startRelay } from '../rig/relay.mjs';
 
 test('the page from disk', { timeout: 600_000 }, async t => {
-  const relay = await startRelay(t);
+  const relay = await startRelay(t, { args: ['--public-url', 'ws://localhost:1'] }); // without a name it takes no page from disk
   const { owner, agent } = await household(relay, { contracts: true });
   const file = join(relay.dir, 'page.html');
   const said = await owner.ctl(['web', '--save', file, '--sha256']);
@@ -43,6 +43,22 @@ test('the page from disk', { timeout: 600_000 }, async t => {
   await watch.until(() => watch.policy.some(text => /connect-src/.test(text)));
   await page.click('#logout');
   await page.locator('main[data-view=start]').waitFor();
+});
+
+test('a relay of this machine answers no page from disk', { timeout: 600_000 }, async t => {
+  const relay = await startRelay(t);
+  const { owner } = await household(relay);
+  const file = join(relay.dir, 'page.html');
+  await owner.ctl(['web', '--save', file]);
+  const page = (await openBrowser(t)).pages()[0];
+  await page.goto(pathToFileURL(file).href);
+  await page.click('[data-way=key]');
+  await page.fill('#other', relay.url);
+  await page.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText('use engramctl web').waitFor();
+  await page.getByRole('button', { name: 'Use these and no others' }).click();
+  await paste(page, await nsecOf(owner));
+  await page.locator('main[data-view=agents] [data-state=failed]').first().waitFor();
 });
 
 test('the page by engramctl web, on a loopback port', { timeout: 600_000 }, async t => {

@@ -1,7 +1,7 @@
 // The owner names the relays of this visit. Nothing is asked of any before that, and
 // afterwards the page can reach no other.
 import { button, closed, fill, h, tick } from './dom.mjs';
-import { MOST_RELAYS, relayURL } from './policy.mjs';
+import { MOST_RELAYS, fromDisk, loopback, relayURL } from './policy.mjs';
 import { bare } from './shell.mjs';
 import { note } from './states.mjs';
 import { W } from '../words.mjs';
@@ -12,7 +12,7 @@ const MOST_JSON = 16 << 10;
 
 /** The relays that are named beside the page. @returns {Promise<string[]>} */
 export async function servedRelays() {
-  if (location.protocol === 'file:') return [];
+  if (fromDisk()) return [];
   try {
     const answer = await fetch('relay.json', { cache: 'no-cache', credentials: 'omit' });
     const text = answer.ok ? await answer.text() : '{}';
@@ -54,8 +54,9 @@ export function confirmRelays({ served, named, bunker, back }) {
       if (other.value.trim() === '') return true;
       const good = add(other.value, W.relays.yours);
       if (good) {
+        const near = fromDisk() && loopback(new URL(other.value.trim()).hostname);
         other.value = '';
-        fill(place);
+        fill(place, near && note('warn', W.relays.fromDisk));
       }
       return good;
     };

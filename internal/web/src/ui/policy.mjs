@@ -9,8 +9,10 @@ export const MOST_RELAYS = 16;
 export const loopback = (/** @type {string} */ host) =>
   host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 
+export const fromDisk = () => location.protocol === 'file:';
+
 /** Whether the page came from disk or from this machine. */
-export const ownPage = () => location.protocol === 'file:' || loopback(location.hostname);
+export const ownPage = () => fromDisk() || loopback(location.hostname);
 
 /** Whether whoever sits in the network could have written this page. */
 export const plainPage = () => location.protocol === 'http:' && !loopback(location.hostname);

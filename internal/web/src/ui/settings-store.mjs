@@ -2,6 +2,7 @@
 // disk nothing is stored. No key, no text, no slug is ever among them.
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
+import { fromDisk } from './policy.mjs';
 
 const NAME = 'engramd-page';
 
@@ -14,7 +15,7 @@ const NAME = 'engramd-page';
 /** The most keys of which a last visit is kept. */
 const MOST_VISITS = 16;
 
-export const canStore = () => location.protocol !== 'file:';
+export const canStore = () => !fromDisk();
 
 /** @returns {Settings} */
 export function load() {
