@@ -83,7 +83,12 @@ func servicesOf(ts *testscript.TestScript) service.Manager {
 			value := func(flag string) string {
 				return regexp.MustCompile(`"--` + flag + `=([^"]*)"`).FindStringSubmatch(unit)[1]
 			}
-			ts.Value(relaysKey{}).(map[string]*relaytest.Child)["LOCAL"] = relaytest.Start(scriptT{ts}, relaytest.Options{Listen: value("listen"), Data: value("data")})
+			o := relaytest.Options{Listen: value("listen"), Data: value("data"), Args: regexp.MustCompile(`--(?:write|store)-[^"]*`).FindAllString(unit, -1)}
+			all := ts.Value(relaysKey{}).(map[string]*relaytest.Child)
+			if running := all["LOCAL"]; running != nil {
+				running.Stop()
+			}
+			all["LOCAL"] = relaytest.Start(scriptT{ts}, o)
 			ts.Setenv("LOCAL", "ws://"+value("listen"))
 		}
 		return "", nil

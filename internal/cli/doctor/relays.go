@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/setup"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
 )
@@ -68,6 +69,7 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 	c := client.New(id, client.Options{Relays: []string{url}, Timeout: d.env.Flags.Timeout, Patient: true})
 	defer c.Close()
 	info, err := c.Info(ctx, url)
+	open := setup.OpenRelay(d.env, url)
 	url = settings.ShownURL(url)
 	switch {
 	case errors.Is(err, client.ErrMisbehaved):
@@ -75,6 +77,9 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 	case err != nil:
 		d.fail("relay", fmt.Errorf("%w: %s: %w", client.ErrNoRelay, url, err), "is it running (engramctl setup --local starts one here), and is the network up?")
 		return
+	case open:
+		d.add("relay", warned, "engramctl setup --local asks whether only you and your agents may write there", "%s answers, and takes everybody's events", url)
+		d.version(url, info, d.env.Version)
 	default:
 		d.add("relay", fine, "", "%s answers: %s %s", url, strings.TrimPrefix(info.Software, "pkg:generic/"), info.Version)
 		d.version(url, info, d.env.Version)

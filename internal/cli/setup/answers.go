@@ -17,7 +17,7 @@ import (
 // answers finds out what is to be done, and asks for what nothing says. Nothing is
 // written before it has all.
 func (s *setup) answers(ctx context.Context) error {
-	for _, find := range []func(context.Context) error{s.findKey, s.findOwner, s.findRelays, s.findHarnesses, s.fits, s.confirm} {
+	for _, find := range []func(context.Context) error{s.findKey, s.findOwner, s.findRelays, s.findWriters, s.findHarnesses, s.fits, s.confirm} {
 		if err := find(ctx); err != nil {
 			return err
 		}

@@ -29,6 +29,7 @@ func (s *setup) agentKey(ctx context.Context) error {
 			s.keyFile, s.name)
 	}
 	if s.f.dryRun {
+		s.agent = "npub1…"
 		return s.step("key", "would make %s", s.keyFile)
 	}
 	id, text, err := settings.NewKey("", 0)
@@ -38,7 +39,8 @@ func (s *setup) agentKey(ctx context.Context) error {
 	if err := keepPrivate(s.keyFile, text+"\n"); err != nil {
 		return exit.BadUsage(err)
 	}
-	return s.step("key", "made %s: %s. Keep a copy of the file: who loses it loses the memory", s.keyFile, settings.Npub(id.PubKey()))
+	s.agent = settings.Npub(id.PubKey())
+	return s.step("key", "made %s: %s. Keep a copy of the file: who loses it loses the memory", s.keyFile, s.agent)
 }
 
 // keyThere says which key is there already.
@@ -54,7 +56,8 @@ func (s *setup) keyThere(text, name, there string) error {
 	if err != nil {
 		return exit.Usagef("%s: %w", name, err)
 	}
-	return s.step("key", "%s: %s", there, settings.Npub(id.PubKey()))
+	s.agent = settings.Npub(id.PubKey())
+	return s.step("key", "%s: %s", there, s.agent)
 }
 
 // storedKey is agentKey in the system's key store.
@@ -70,6 +73,7 @@ func (s *setup) storedKey(ctx context.Context) error {
 	case s.old.KeyStore == settings.StoreKeychain:
 		return exit.Usagef("the key store has no key for profile %q, which says that it is there: with another key the agent has another memory, an empty one. Name another profile with --profile", s.name)
 	case s.f.dryRun:
+		s.agent = "npub1…"
 		return s.step("key", "would make one in the key store, as %q", s.name)
 	}
 	id, text, err := settings.NewKey("", 0)
@@ -79,7 +83,8 @@ func (s *setup) storedKey(ctx context.Context) error {
 	if err := s.env.Keychain.Add(ctx, s.name, text); err != nil {
 		return exit.BadUsage(err)
 	}
-	return s.step("key", "made one in the key store, as %q: %s", s.name, settings.Npub(id.PubKey()))
+	s.agent = settings.Npub(id.PubKey())
+	return s.step("key", "made one in the key store, as %q: %s", s.name, s.agent)
 }
 
 // ownerKey makes the owner's key where that is asked for. Only its encrypted form

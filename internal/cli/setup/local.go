@@ -73,8 +73,12 @@ func (s *setup) localRelay(ctx context.Context) error {
 		return exit.Usagef("--local: an engramd answers at ws://%s already, and no service of setup's runs it: name it with --relay, or end it", address)
 	}
 	data := filepath.Join(cliutil.StateFolder(s.env), "relay")
-	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
 	s.want.Relays = []string{"ws://" + address}
+	if err := s.fits(ctx); err != nil {
+		return err
+	}
+	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
+	spec.Args = append(spec.Args, s.writersOf(ctx, before, s.want.Relays[0]).args()...)
 	if none != nil {
 		s.byHand = true
 		return s.step("relay", "%s: %v. Start it yourself, now and after each restart:\n         %s", s.want.Relays[0], none, shellLine(spec))

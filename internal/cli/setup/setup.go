@@ -49,7 +49,8 @@ No key is ever printed or written over.
 
 --relay names the relays of the memory. --local has the user's service manager (systemd,
 launchd) run engramd on this machine, on a port of its own, with its data in the user's
-state folder; where there is no such manager, the command that starts it is printed.
+state folder; where there is no such manager, the command that starts it is printed. It
+takes events of the owner and the agent only; a further setup adds to both.
 
 Setup can be run again at any time: what is there stays, what is missing is added. Lines
 in settings that are not its own stay byte for byte, and --remove takes its own away; it
@@ -100,6 +101,8 @@ type setup struct {
 	old     settings.ProfileFile // as it is in the file
 	want    settings.ProfileFile // as it is to be
 	keyFile string               // absolute; "" where the key is in the key store
+	agent   string               // npub; "" where only a password tells
+	narrow  bool                 // the local relay is to take fewer writers than it does
 	byHand  bool                 // the relay is for a person to start
 }
 

@@ -57,6 +57,7 @@ func fiveMinutes(ctx context.Context, t *testing.T, dir string) (section string,
 var (
 	listen = regexp.MustCompile(`"--listen=([^"]*)"`)
 	data   = regexp.MustCompile(`"--data=([^"]*)"`)
+	more   = regexp.MustCompile(`--(?:write|store)-[^"]*`)
 )
 
 func unitIn(home string) string {
@@ -88,7 +89,7 @@ func serveUnits(t *testing.T, home, bin string) error {
 		for lines := bufio.NewScanner(orders); lines.Scan(); {
 			text, err := os.ReadFile(unitIn(home))
 			if err == nil {
-				_, err = relaytest.Launch(t, relaytest.Options{Listen: listen.FindStringSubmatch(string(text))[1], Data: data.FindStringSubmatch(string(text))[1]})
+				_, err = relaytest.Launch(t, relaytest.Options{Listen: listen.FindStringSubmatch(string(text))[1], Data: data.FindStringSubmatch(string(text))[1], Args: more.FindAllString(string(text), -1)})
 			}
 			if err != nil {
 				t.Logf("the relay of the page: %v", err)
