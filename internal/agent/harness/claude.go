@@ -9,41 +9,48 @@ func claude() Harness {
 		{"SessionStart", "session-start", 10}, {"UserPromptSubmit", "prompt", 5}, {"SubagentStart", "subagent-start", 5},
 		{"Stop", "stop", 5}, {"PreCompact", "pre-compact", 5}, {"SessionEnd", "session-end", 5},
 	}
-	dir := func(r Roots) string {
-		if r.ClaudeDir != "" {
-			return r.ClaudeDir
-		}
-		return filepath.Join(r.Home, ".claude")
-	}
-	places := func(r Roots, scope Scope) (folder, settings, servers string) {
-		if scope == Project {
-			folder = filepath.Join(r.Project, ".claude")
-			return folder, filepath.Join(folder, "settings.local.json"), filepath.Join(r.Project, ".mcp.json")
-		}
-		folder, servers = dir(r), filepath.Join(r.Home, ".claude.json")
-		if r.ClaudeDir != "" {
-			servers = filepath.Join(folder, ".claude.json")
-		}
-		return folder, filepath.Join(folder, "settings.json"), servers
-	}
 	return Harness{
 		Name: "claude", Title: "Claude Code",
-		found: func(r Roots) []string { return []string{dir(r), filepath.Join(r.Home, ".claude.json")} },
-		targets: func(_ Reader, r Roots, e Entry) ([]target, error) {
+		found: func(r Roots) []string { return []string{claudeDir(r), filepath.Join(r.Home, ".claude.json")} },
+		targets: func(fsys Reader, r Roots, e Entry) ([]target, error) {
 			sh := posix
 			if r.Windows {
 				sh = gitBash
 			}
 			parts, err := nested(e, sh, "claude", events)
-			folder, settings, servers := places(r, e.Scope)
+			folder, settings, servers := claudePlaces(r, e.Scope)
 			return []target{
-				{settings, "hooks of Claude Code", []string{folder}, jsonForm{parts: parts}},
+				{settings, "hooks of Claude Code", []string{folder}, several{jsonForm{parts: parts}, grantsOf(fsys, settings, e), muteOf(fsys, settings, e)}},
 				{servers, "MCP server of Claude Code", nil, jsonForm{parts: []part{server(e)}}},
 			}, err
 		},
+		asks: func(fsys Reader, r Roots, server string, tools []string) []string {
+			_, settings, _ := claudePlaces(r, User)
+			return asked(fsys, settings, server, tools)
+		},
+		builtin: func(fsys Reader, r Roots) Builtin {
+			folder, settings, _ := claudePlaces(r, User)
+			return claudeBuiltin(fsys, folder, settings)
+		},
+		plugin: func(fsys Reader, r Roots) string {
+			_, settings, _ := claudePlaces(r, User)
+			if d := parsed(fsys, settings); d != nil {
+				if on := d.root.member("enabledPlugins").member(pluginName); on != nil && string(d.src[on.s:on.e]) == "true" {
+					return "claude plugin uninstall " + pluginName
+				}
+			}
+			return ""
+		},
+		left: func(fsys Reader, r Roots) []string {
+			_, settings, _ := claudePlaces(r, User)
+			if d := parsed(fsys, settings); truth(fsys, settings, autoMemory) != "false" || len(d.find(muted())) > 0 {
+				return nil
+			}
+			return []string{autoMemory + ": false stays in " + settings + ", since setup did not write it, or a program wrote it anew: take it out to have Claude Code's own memory back"}
+		},
 		watch: func(fsys Reader, r Roots, e Entry) []string {
-			_, settings, _ := places(r, e.Scope)
-			if isTrue(fsys, settings, "disableAllHooks") {
+			_, settings, _ := claudePlaces(r, e.Scope)
+			if truth(fsys, settings, "disableAllHooks") == "true" {
 				return []string{settings + " has disableAllHooks: Claude Code runs no hooks until that is taken out"}
 			}
 			return nil
@@ -51,16 +58,36 @@ func claude() Harness {
 	}
 }
 
-// isTrue looks for a switch in the root of a JSON document.
-func isTrue(fsys Reader, path, name string) bool {
-	src, _, err := read(fsys, path)
-	if err != nil {
-		return false
+// claudeDir is the folder of a person's settings.
+func claudeDir(r Roots) string {
+	if r.ClaudeDir != "" {
+		return r.ClaudeDir
 	}
-	d, err := scan(src, false)
-	if err != nil {
-		return false
+	return filepath.Join(r.Home, ".claude")
+}
+
+// claudePlaces are where settings and servers lie.
+func claudePlaces(r Roots, scope Scope) (folder, settings, servers string) {
+	if scope == Project {
+		folder = filepath.Join(r.Project, ".claude")
+		return folder, filepath.Join(folder, "settings.local.json"), filepath.Join(r.Project, ".mcp.json")
+	}
+	folder, servers = claudeDir(r), filepath.Join(r.Home, ".claude.json")
+	if r.ClaudeDir != "" {
+		servers = filepath.Join(folder, ".claude.json")
+	}
+	return folder, filepath.Join(folder, "settings.json"), servers
+}
+
+// truth is what a member of the root of a JSON document is, as it stands there.
+func truth(fsys Reader, path, name string) string {
+	d := parsed(fsys, path)
+	if d == nil {
+		return ""
 	}
 	n := d.root.member(name)
-	return n != nil && string(src[n.s:n.e]) == "true"
+	if n == nil {
+		return ""
+	}
+	return string(d.src[n.s:n.e])
 }

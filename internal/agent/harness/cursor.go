@@ -1,6 +1,9 @@
 package harness
 
-import "path/filepath"
+import (
+	"path/filepath"
+	"strings"
+)
 
 // CursorRule is what an agent in Cursor is told at all times, since Cursor takes
 // no text from a hook at a prompt.
@@ -12,6 +15,9 @@ const CursorRule = `You have a memory that outlasts this session: the tools of t
 - If the tools fail, say so once and go on without them.
 `
 
+// ruleOf is CursorRule with the name of the server.
+func ruleOf(e Entry) string { return strings.Replace(CursorRule, quote(entryName), quote(e.Name), 1) }
+
 // cursor is Cursor: hooks.json and mcp.json, and a rule in a project's folder. A
 // person's own rules are no file, so there the text is to be pasted.
 func cursor() Harness {
@@ -19,7 +25,7 @@ func cursor() Harness {
 		{"sessionStart", "session-start", 10}, {"beforeSubmitPrompt", "prompt", 5},
 		{"stop", "stop", 5}, {"preCompact", "pre-compact", 5}, {"sessionEnd", "session-end", 5},
 	}
-	rule := "---\ndescription: The agent's own memory\nalwaysApply: true\n---\n<!-- " + sumPlace + " -->\n" + CursorRule
+	const head = "---\ndescription: The agent's own memory\nalwaysApply: true\n---\n<!-- " + sumPlace + " -->\n"
 	return Harness{
 		Name: "cursor", Title: "Cursor",
 		found: func(r Roots) []string { return []string{filepath.Join(r.Home, ".cursor")} },
@@ -38,7 +44,7 @@ func cursor() Harness {
 			}
 			if e.Scope == Project {
 				rules := filepath.Join(folder, "rules")
-				all = append(all, target{filepath.Join(rules, "engram.mdc"), "rule of Cursor", []string{rules, folder}, wholeFile{"rule", rule}})
+				all = append(all, target{filepath.Join(rules, "engram.mdc"), "rule of Cursor", []string{rules, folder}, wholeFile{"rule", head + ruleOf(e)}})
 			}
 			return all, err
 		},
@@ -46,7 +52,7 @@ func cursor() Harness {
 			if e.Scope == Project {
 				return nil
 			}
-			return []string{"Cursor keeps a person's own rules in no file: paste this into Settings > Rules > User Rules:\n" + CursorRule}
+			return []string{"Cursor keeps a person's own rules in no file: paste this into Settings > Rules > User Rules:\n" + ruleOf(e)}
 		},
 	}
 }

@@ -13,7 +13,7 @@ func forms(t testing.TB) map[string]form {
 	t.Helper()
 	all := map[string]form{}
 	for _, h := range All() {
-		targets, err := h.targets(files{}, roots, Entry{Binary: "/usr/bin/engramctl", Tools: "memory"})
+		targets, err := h.targets(files{}, roots, Entry{Binary: "/usr/bin/engramctl", Name: "engram-k3x9", Tools: "memory", Free: []string{"memory_read", "memory_write"}, Allow: On, NoBuiltin: On})
 		if err != nil {
 			t.Fatal(err)
 		}

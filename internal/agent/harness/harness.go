@@ -29,10 +29,27 @@ const (
 type Entry struct {
 	Binary  string // absolute path of engramctl
 	Profile string // "" for the default one
+	Name    string // of the MCP server: see NewName; "" is that of the plugin
 	Tools   string // what `mcp --tools` takes; "" means DefaultTools
-	Scope   Scope
-	Force   bool // take over, or take out, entries that a person changed
+	// Free are the tools that need no permission where Allow is On, and NoBuiltin
+	// switches the harness's own memory off.
+	Free             []string
+	Allow, NoBuiltin Choice
+	Scope            Scope
+	Force            bool // take over, or take out, entries that a person changed
 }
+
+// Choice says what becomes of entries that are a person's to decide.
+type Choice int
+
+const (
+	Keep Choice = iota // as it is
+	On
+	Off
+)
+
+// on is the choice, given what is there.
+func (c Choice) on(was bool) bool { return c == On || c == Keep && was }
 
 // DefaultTools are what an agent's MCP server offers: its memory, and what is
 // made of it.
@@ -86,6 +103,7 @@ type Status struct {
 	Missing   []string // those that are not
 	Binary    string   // that the entries run; with Profile of the last one seen
 	Profile   string
+	Server    string // what our MCP server is called
 	Tools     string // that its MCP server offers
 	Outdated  bool   // Install would change an entry of ours
 	Edited    []string
@@ -102,6 +120,37 @@ type Harness struct {
 	targets func(Reader, Roots, Entry) ([]target, error)
 	notes   func(Entry) []string
 	watch   func(Reader, Roots, Entry) []string
+	left    func(Reader, Roots) []string // what a removal does not take out
+	asks    func(fsys Reader, r Roots, server string, tools []string) []string
+	builtin func(Reader, Roots) Builtin
+	plugin  func(Reader, Roots) (uninstall string)
+}
+
+// Asks are those of a server's tools that the harness asks a person for, or refuses
+// where nobody can answer. Of a harness that does not ask there are none.
+func (h Harness) Asks(fsys Reader, r Roots, server string, tools []string) []string {
+	if h.asks == nil {
+		return nil
+	}
+	return h.asks(fsys, r, server, tools)
+}
+
+// Builtin is what the harness remembers by itself; nil: nothing that we know of.
+func (h Harness) Builtin(fsys Reader, r Roots) *Builtin {
+	if h.builtin == nil {
+		return nil
+	}
+	b := h.builtin(fsys, r)
+	return &b
+}
+
+// Plugin is the command that takes our plugin out of the harness; "" if it is not
+// installed.
+func (h Harness) Plugin(fsys Reader, r Roots) (uninstall string) {
+	if h.plugin == nil {
+		return ""
+	}
+	return h.plugin(fsys, r)
 }
 
 // All lists the harnesses in the order in which they are shown.
@@ -155,6 +204,7 @@ type result struct {
 type seen struct {
 	present, missing, edited []string
 	binary, profile, tools   string
+	server                   string // what ours is called
 }
 
 // generic is every other program: nothing is written, and Notes say what to
@@ -173,12 +223,12 @@ func Paste(e Entry) string {
 	var b strings.Builder
 	b.WriteString("The MCP server, for a program that reads mcpServers as most do:\n\n")
 	st := style{"\n", "  "}
-	render(&b, field{value: object{{"mcpServers", object{{entryName, server(e).value}}}}}, false, st, "")
+	render(&b, field{value: object{{"mcpServers", object{{e.Name, server(e).value}}}}}, false, st, "")
 	b.WriteString("\n\nLines for its hooks, if it can run commands at events; each reads JSON on stdin, and what\nit prints belongs into the agent's context:\n\n")
 	for _, name := range []string{"session-start", "prompt", "subagent-start", "stop", "pre-compact", "session-end"} {
 		line, _ := hookCommand(posix, e, name, "generic") // a POSIX shell takes every path
 		fmt.Fprintf(&b, "  %s\n", line)
 	}
-	b.WriteString("\nIf it can run none, its rules or system prompt:\n\n" + CursorRule)
+	b.WriteString("\nIf it can run none, its rules or system prompt:\n\n" + ruleOf(e))
 	return b.String()
 }

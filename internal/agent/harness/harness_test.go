@@ -11,8 +11,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/BurntSushi/toml"
-
 	"engramd/internal/e2e/golden"
 )
 
@@ -52,7 +50,7 @@ func (f files) with(t *testing.T, changes []Change) files {
 
 var (
 	roots = Roots{Home: "/home/ana", Project: "/work/atlas"}
-	entry = Entry{Binary: "/usr/bin/engramctl"}
+	entry = Entry{Binary: "/usr/bin/engramctl", Name: "engram-k3x9"}
 )
 
 func install(t *testing.T, h Harness, f files, r Roots, e Entry) (files, Plan) {
@@ -82,6 +80,7 @@ func TestGolden(t *testing.T) {
 	}{
 		"user":    {roots, entry},
 		"project": {roots, Entry{Binary: "/opt/my tools/engramctl", Profile: "work", Tools: "files", Scope: Project}},
+		"allowed": {roots, allowing},
 		"windows": {windows, Entry{Binary: `C:\tools\engramctl.exe`}},
 	}
 	for name, c := range cases {
@@ -205,11 +204,11 @@ func meaning(t *testing.T, path, text string) any {
 	t.Helper()
 	text = strings.TrimPrefix(text, "\xef\xbb\xbf")
 	if strings.HasSuffix(path, ".toml") {
-		var v map[string]any
-		if _, err := toml.Decode(text, &v); err != nil {
+		d, err := parseTOML([]byte(text))
+		if err != nil {
 			t.Fatalf("%v in %q", err, text)
 		}
-		return others(v)
+		return d.others()
 	}
 	d, err := scan([]byte(text), false)
 	if err != nil {
@@ -228,7 +227,7 @@ func (d *document) mean(n *node) any {
 	case '{':
 		m := map[string]any{}
 		for _, k := range n.kids {
-			if v := d.mean(k.v); v != nil && k.name != entryName && !(n == d.root && k.name == "version") {
+			if v := d.mean(k.v); v != nil && !NameOK(k.name) && k.name != autoMemory && !(n == d.root && k.name == "version") {
 				m[k.name] = v
 			}
 		}
@@ -239,7 +238,7 @@ func (d *document) mean(n *node) any {
 	case '[':
 		var all []any
 		for _, k := range n.kids {
-			if text := string(d.src[k.v.s:k.v.e]); !hookWords.MatchString(text) {
+			if text := string(d.src[k.v.s:k.v.e]); !hookWords.MatchString(text) && !grantForm.MatchString(strings.Trim(text, `"`)) {
 				all = append(all, d.mean(k.v))
 			}
 		}

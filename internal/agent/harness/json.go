@@ -36,12 +36,12 @@ func (f jsonForm) install(src []byte, exists, force bool) (result, error) {
 	return out, nil
 }
 
-// single leaves at most one entry of a part, and none that a person changed.
+// single leaves at most one entry of a part, of its name, and none that a person changed.
 func (f jsonForm) single(d *document, p part, out *result) (*document, error) {
 	for {
 		spots := d.find(p)
 		i := len(spots) - 1
-		for i >= 0 && spots[i].claim != edited && len(spots) == 1 {
+		for i >= 0 && spots[i].claim != edited && len(spots) == 1 && spots[i].kid().name == p.name {
 			i--
 		}
 		if i < 0 {
@@ -60,7 +60,7 @@ func (d *document) update(k kid, value any) []byte {
 	var text strings.Builder
 	in, _ := d.indent(k.at)
 	render(&text, field{value: value}, false, styleOf(d), in)
-	if same(d.src[k.v.s:k.v.e], []byte(text.String())) {
+	if before := string(d.src[k.v.s:k.v.e]); before == strings.TrimSpace(text.String()) || same([]byte(before), []byte(text.String())) {
 		return d.src
 	}
 	return append(append(append([]byte{}, d.src[:k.v.s]...), text.String()...), d.src[k.v.e:]...)

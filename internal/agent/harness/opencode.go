@@ -62,7 +62,7 @@ func openCodeFile(fsys Reader, folder string, form jsonForm) string {
 
 func openCodeServer(e Entry) part {
 	return part{
-		label: "mcp", path: []string{"mcp"}, name: entryName,
+		label: "mcp", path: []string{"mcp"}, name: e.Name, named: ourName,
 		value: object{{"type", "local"}, {"command", append(list{e.Binary}, arguments(e)...)}, {"enabled", true}},
 		claim: func(d *document, n *node) (claim, run) {
 			command, ok := d.texts(n.member("command"))

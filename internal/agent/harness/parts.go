@@ -28,6 +28,10 @@ type part struct {
 	name  string   // "" for an element
 	value any
 	claim func(*document, *node) (claim, run)
+	// named says whose an entry of another name is; nil: nobody's that we know.
+	named func(name string, c claim, r run) claim
+	// optional is what Install writes only where it is asked for: it is never missing.
+	optional bool
 	// handler is for an element that holds a list "hooks", in which others may have
 	// put theirs beside ours: it says whose one of them is.
 	handler func(*document, *node) (claim, run)
@@ -74,10 +78,13 @@ func (d *document) find(p part) []spot {
 	}
 	var spots []spot
 	for i, k := range n.kids {
-		if p.name != "" && k.name != p.name {
+		if p.name != "" && k.name != p.name && p.named == nil {
 			continue
 		}
 		c, r := p.claim(d, k.v)
+		if p.named != nil {
+			c = p.named(k.name, c, r)
+		}
 		if c == ours && d.holds(k.v.s, k.v.e) {
 			c = edited // we write no comments
 		}
@@ -125,7 +132,9 @@ func (f jsonForm) look(src []byte) (seen, error) {
 	for _, p := range f.parts {
 		spots := d.find(p)
 		if len(spots) == 0 {
-			s.missing = append(s.missing, p.label)
+			if !p.optional {
+				s.missing = append(s.missing, p.label)
+			}
 			continue
 		}
 		s.present = append(s.present, p.label)
@@ -135,6 +144,9 @@ func (f jsonForm) look(src []byte) (seen, error) {
 			}
 			if at.run.binary != "" {
 				s.binary, s.profile = at.run.binary, at.run.profile
+			}
+			if p.named != nil {
+				s.server = at.kid().name
 			}
 			s.tools = cmp.Or(at.run.tools, s.tools)
 		}

@@ -31,9 +31,14 @@ func (h Harness) Install(fsys Reader, r Roots, e Entry) (Plan, error) {
 // Remove says what has to change for nothing of ours to be left. e.Scope and
 // e.Force count, the rest of e does not: whatever engramctl stands there goes.
 func (h Harness) Remove(fsys Reader, r Roots, e Entry) (Plan, error) {
-	return h.plan(fsys, r, e, func(f form, src []byte, exists bool) (result, error) {
+	e.Name, e.Allow, e.NoBuiltin = entryName, Keep, Keep
+	plan, err := h.plan(fsys, r, e, func(f form, src []byte, exists bool) (result, error) {
 		return f.remove(src, exists, e.Force)
 	})
+	if err == nil && h.left != nil && len(plan.Changes) > 0 {
+		plan.Notes = h.left(fsys, r)
+	}
+	return plan, err
 }
 
 func (h Harness) plan(fsys Reader, r Roots, e Entry, edit func(form, []byte, bool) (result, error)) (Plan, error) {
@@ -112,7 +117,7 @@ func (h Harness) Check(fsys Reader, r Roots, e Entry) (Status, error) {
 		if in.binary != "" {
 			s.Binary, s.Profile = in.binary, in.profile
 		}
-		s.Tools = cmp.Or(in.tools, s.Tools)
+		s.Tools, s.Server = cmp.Or(in.tools, s.Tools), cmp.Or(in.server, s.Server)
 		if len(in.present) > 0 {
 			out, err := t.form.install(src, exists, false)
 			if err != nil {
@@ -131,7 +136,7 @@ func (h Harness) Check(fsys Reader, r Roots, e Entry) (Status, error) {
 // Tools returns what the MCP server offers that a person's settings of the
 // harness start; "" if they start none, or cannot be read.
 func (h Harness) Tools(fsys Reader, r Roots) (tools string) {
-	targets, err := h.targets(fsys, r, Entry{Scope: User})
+	targets, err := h.targets(fsys, r, Entry{Name: entryName, Scope: User})
 	if err != nil {
 		return ""
 	}
@@ -169,6 +174,9 @@ func read(fsys Reader, path string) ([]byte, bool, error) {
 func checked(r Roots, e Entry) (Entry, error) {
 	if e.Tools == "" {
 		e.Tools = DefaultTools
+	}
+	if e.Name = cmp.Or(e.Name, entryName); !NameOK(e.Name) {
+		return e, fmt.Errorf("the server's name %q is not %s and four letters or digits", e.Name, entryName+"-")
 	}
 	if !absolute(e.Binary) {
 		return e, fmt.Errorf("engramctl's path %q is not absolute: a harness starts it from any folder", e.Binary)

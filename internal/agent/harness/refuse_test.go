@@ -211,7 +211,7 @@ func TestOlderToolsBecomeTodays(t *testing.T) {
 // Claude Code rewrites its file in its own way and adds an empty env.
 func TestRewrittenByTheHarness(t *testing.T) {
 	h := named(t, "claude")
-	again := "{\n \"numStartups\": 3,\n \"mcpServers\": {\n  \"engram\": {\"type\":\"stdio\",\"command\":\"/usr/bin/engramctl\",\n   \"args\":[\"mcp\",\n\"--tools\",\"memory,mind\"],\"env\":{}}}}"
+	again := "{\n \"numStartups\": 3,\n \"mcpServers\": {\n  \"engram-k3x9\": {\"type\":\"stdio\",\"command\":\"/usr/bin/engramctl\",\n   \"args\":[\"mcp\",\n\"--tools\",\"memory,mind\"],\"env\":{}}}}"
 	plan, err := h.Install(files{servers: again}, roots, entry)
 	if err != nil || len(plan.Changes) != 1 || plan.Changes[0].Path != settings {
 		t.Fatalf("%v: %s", err, Diff(plan.Changes))

@@ -29,6 +29,14 @@ func render(b *strings.Builder, f field, named bool, st style, in string) {
 			all[i].value = e
 		}
 		renderAll(b, '[', all, st, in, deeper)
+	case lines:
+		all := make(object, len(v))
+		for i, e := range v {
+			all[i].value = e
+		}
+		renderAll(b, '[', all, st, in, deeper)
+	case off:
+		b.WriteString(" false")
 	default:
 		b.WriteString(quote(v))
 	}

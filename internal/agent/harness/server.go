@@ -1,13 +1,33 @@
 package harness
 
 import (
+	"crypto/rand"
 	"path/filepath"
 	"regexp"
 	"strings"
 )
 
-// entryName is what our MCP server is called everywhere.
+// entryName is what our MCP server is called, before four characters that nobody else
+// knows: a harness takes the server of a repository before a person's own, and what a
+// person allows ours would be allowed to that of the same name. Older versions, and the
+// plugin, have the name alone.
 const entryName = "engram"
+
+// pluginName is our plugin, with its marketplace.
+const pluginName = "engram@engramd"
+
+// destroys is the tool that says of itself that it destroys something, whatever relays
+// keep.
+const destroys = "memory_delete"
+
+// nameForm is a name of ours.
+var nameForm = regexp.MustCompile(`^` + entryName + `(-[a-z0-9]{4})?$`)
+
+// NewName makes a name for a server.
+func NewName() string { return entryName + "-" + strings.ToLower(rand.Text()[:4]) }
+
+// NameOK reports whether a server of ours may have a name.
+func NameOK(name string) bool { return nameForm.MatchString(name) }
 
 // arguments are what engramctl is started with as an MCP server.
 func arguments(e Entry) list {
@@ -65,7 +85,7 @@ func isProgram(path string) bool {
 // server is the form of mcpServers: a command, and a list of arguments.
 func server(e Entry) part {
 	return part{
-		label: "mcp", path: []string{"mcpServers"}, name: entryName,
+		label: "mcp", path: []string{"mcpServers"}, name: e.Name, named: ourName,
 		value: object{{"type", "stdio"}, {"command", e.Binary}, {"args", arguments(e)}},
 		claim: func(d *document, n *node) (claim, run) {
 			args, ok := d.texts(n.member("args"))
@@ -79,7 +99,16 @@ func server(e Entry) part {
 	}
 }
 
-// claimed says whose an entry named engram is: one that is not as we write it
+// ourName says whose an entry is by its name. Others may have one that is called as
+// older versions called ours; of a name with characters at its end that is no chance.
+func ourName(name string, c claim, r run) claim {
+	if !NameOK(name) || name == entryName && !isProgram(r.binary) {
+		return foreign
+	}
+	return c
+}
+
+// claimed says whose an entry with a name of ours is: one that is not as we write it
 // is taken for one that a person changed, and left.
 func claimed(ok bool, command string, args []string) (claim, run) {
 	c, r := readArguments(command, args)

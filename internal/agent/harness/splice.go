@@ -12,7 +12,8 @@ type (
 		name  string
 		value any // object, list, string, int, bool
 	}
-	list []any
+	list  []any
+	lines []any // a list with each element on a line of its own
 )
 
 // How a splice says what was there before, so that cut gives it back:

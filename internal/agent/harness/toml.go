@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
 )
 
-// tomlForm is Codex's config.toml with a table of ours, between two comments,
-// at its end. The newline before it belongs to it.
+// tomlForm is Codex's config.toml with tables of ours, between two comments,
+// at its end. The newline before them belongs to them.
 type tomlForm struct {
-	body string // with sumPlace in its first comment
-	name string
+	entry Entry
+	label string
 }
 
 var tomlBlock = regexp.MustCompile(`(?m)^# >>> engram, ` + sumPlace + `[0-9a-f]{12}(?s:.*?)^# <<< engram\r?$\n?`)
@@ -24,16 +26,27 @@ var tomlBlock = regexp.MustCompile(`(?m)^# >>> engram, ` + sumPlace + `[0-9a-f]{
 // would allow it, Codex's does not.
 var tomlInline = regexp.MustCompile(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
 
-func codexTable(e Entry) tomlForm {
-	args := make([]string, 0, 5)
+// body are our tables, with sumPlace in the first comment: the server, which of its
+// tools run unasked, and that Codex is to keep no memory of its own. What e leaves open
+// is as was says.
+func (f tomlForm) body(was *tomlDoc) string {
+	e := f.entry
+	var args []string
 	for _, a := range arguments(e) {
 		args = append(args, tomlText(a.(string)))
 	}
-	return tomlForm{name: "mcp", body: "# >>> engram, " + sumPlace + "\n" +
-		"[mcp_servers." + entryName + "]\n" +
-		"command = " + tomlText(e.Binary) + "\n" +
-		"args = [" + strings.Join(args, ", ") + "]\n" +
-		"# <<< engram\n"}
+	var b strings.Builder
+	b.WriteString("# >>> engram, " + sumPlace + "\n[mcp_servers." + e.Name + "]\n")
+	b.WriteString("command = " + tomlText(e.Binary) + "\nargs = [" + strings.Join(args, ", ") + "]\n")
+	if e.Allow.on(was.allows) {
+		for _, tool := range e.Free {
+			b.WriteString("tools." + tool + ".approval_mode = \"approve\"\n")
+		}
+	}
+	if e.NoBuiltin.on(was.mutes) && (was.mutes || was.values["memories"] == nil) {
+		b.WriteString("[memories]\nuse_memories = false\ngenerate_memories = false\n")
+	}
+	return b.String() + "# <<< engram\n"
 }
 
 // tomlText quotes a text. JSON's escapes are all TOML's too.
@@ -41,46 +54,78 @@ func tomlText(s string) string { return strings.ReplaceAll(quote(s), "\x7f", `\u
 
 // tomlDoc is what a document means, and where ours stands in it.
 type tomlDoc struct {
-	values map[string]any
-	block  []int // nil if there is none
-	claim  claim
-	run    run
+	values        map[string]any
+	block         []int // nil if there is none
+	claim         claim
+	run           run
+	name          string // of our server
+	allows, mutes bool   // what stands in the block beside it
 }
 
-func parseTOML(src []byte) (*tomlDoc, error) {
-	d := &tomlDoc{}
-	text := bytes.TrimPrefix(src, bom)
-	if err := toml.Unmarshal(text, &d.values); err != nil {
-		var at toml.ParseError
-		if errors.As(err, &at) {
-			return nil, fmt.Errorf("line %d, column %d: %s; correct it and run setup again (nothing was written)", at.Position.Line, at.Position.Col, at.Message)
-		}
+// tomlValues is what a text means.
+func tomlValues(text []byte) (map[string]any, error) {
+	var values map[string]any
+	err := toml.Unmarshal(text, &values)
+	var at toml.ParseError
+	if errors.As(err, &at) {
+		return nil, fmt.Errorf("line %d, column %d: %s; correct it and run setup again (nothing was written)", at.Position.Line, at.Position.Col, at.Message)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("this is no TOML (%w); correct it and run setup again (nothing was written)", err)
 	}
-	servers, _ := d.values["mcp_servers"].(map[string]any)
-	table, there := servers[entryName].(map[string]any)
-	if !there {
+	return values, nil
+}
+
+func parseTOML(src []byte) (d *tomlDoc, err error) {
+	d = &tomlDoc{}
+	text := bytes.TrimPrefix(src, bom)
+	if d.values, err = tomlValues(text); err != nil {
+		return nil, err
+	}
+	d.block = tomlBlock.FindIndex(text)
+	asWritten, own := false, map[string]any{}
+	if d.block != nil {
+		block := append(bytes.Clone(bytes.TrimRight(text[d.block[0]:d.block[1]], "\r\n")), '\n')
+		d.block[0] += len(src) - len(text)
+		d.block[1] += len(src) - len(text)
+		asWritten = whose(block) == ours
+		own, _ = tomlValues(block) // what is none has no server
+	}
+	table := d.server(own)
+	if table == nil {
+		d.block = nil
 		return d, nil
 	}
-	command, _ := table["command"].(string)
-	all, _ := table["args"].([]any)
-	var args []string
-	for _, a := range all {
-		s, _ := a.(string)
-		args = append(args, s)
-	}
-	d.claim, d.run = readArguments(command, args)
-	if d.block = tomlBlock.FindIndex(text); d.block == nil {
-		d.claim = edited
-		return d, nil
-	}
-	block := append(bytes.Clone(bytes.TrimRight(text[d.block[0]:d.block[1]], "\r\n")), '\n')
-	d.block[0] += len(src) - len(text)
-	d.block[1] += len(src) - len(text)
-	if len(table) != 2 || whose(block) != ours {
+	d.mutes = own["memories"] != nil
+	d.allows = table["tools"] != nil
+	if !asWritten || !reflect.DeepEqual(own["mcp_servers"], any(map[string]any{d.name: table})) || d.mutes && !reflect.DeepEqual(own["memories"], d.values["memories"]) {
 		d.claim = edited // Codex itself adds tables for tools that a person allowed
 	}
 	return d, nil
+}
+
+// server finds our server: that of the block, else one of a name of ours.
+func (d *tomlDoc) server(own map[string]any) map[string]any {
+	all, _ := d.values["mcp_servers"].(map[string]any)
+	mine, _ := own["mcp_servers"].(map[string]any)
+	names := slices.Sorted(maps.Keys(all))
+	slices.Reverse(names) // one with characters at its end before one without
+	for _, name := range append(slices.Sorted(maps.Keys(mine)), names...) {
+		table, _ := all[name].(map[string]any)
+		command, _ := table["command"].(string)
+		list, _ := table["args"].([]any)
+		var args []string
+		for _, a := range list {
+			s, _ := a.(string)
+			args = append(args, s)
+		}
+		c, r := readArguments(command, args)
+		if c = ourName(name, c, r); table != nil && c != foreign {
+			d.name, d.claim, d.run = name, c, r
+			return table
+		}
+	}
+	return nil
 }
 
 func (f tomlForm) look(src []byte) (seen, error) {
@@ -88,15 +133,15 @@ func (f tomlForm) look(src []byte) (seen, error) {
 	if err != nil {
 		return seen{}, err
 	}
-	s := seen{binary: d.run.binary, profile: d.run.profile, tools: d.run.tools}
+	s := seen{binary: d.run.binary, profile: d.run.profile, tools: d.run.tools, server: d.name}
 	switch d.claim {
 	case foreign:
-		s.missing = []string{f.name}
+		s.missing = []string{f.label}
 	case edited:
-		s.edited = []string{f.name}
+		s.edited = []string{f.label}
 		fallthrough
 	default:
-		s.present = []string{f.name}
+		s.present = []string{f.label}
 	}
 	return s, nil
 }
@@ -107,16 +152,16 @@ func (f tomlForm) install(src []byte, exists, force bool) (result, error) {
 		return result{}, err
 	}
 	if d.claim == edited && !force {
-		return result{text: src, exists: exists, edited: []string{f.name}}, nil
+		return result{text: src, exists: exists, edited: []string{f.label}}, nil
 	}
 	if d.claim == edited && d.block == nil {
-		return result{}, fmt.Errorf("mcp_servers.%s was written by hand; take it out, and run setup again (nothing was written)", entryName)
+		return result{}, fmt.Errorf("mcp_servers.%s was written by hand; take it out, and run setup again (nothing was written)", d.name)
 	}
 	nl := "\n"
 	if at := bytes.IndexByte(src, '\n'); at > 0 && src[at-1] == '\r' {
 		nl = "\r\n"
 	}
-	block := strings.ReplaceAll(summed(f.body), "\n", nl)
+	block := strings.ReplaceAll(summed(f.body(d)), "\n", nl)
 	var out []byte
 	switch {
 	case d.block != nil:
@@ -134,7 +179,7 @@ func (f tomlForm) install(src []byte, exists, force bool) (result, error) {
 	}
 	now, err := parseTOML(out)
 	_, taken := d.values["mcp_servers"]
-	if err != nil || taken && tomlInline.Match(src) || now.claim != ours || !reflect.DeepEqual(others(d.values), others(now.values)) {
+	if err != nil || taken && tomlInline.Match(src) || now.claim != ours || !reflect.DeepEqual(d.others(), now.others()) {
 		return result{}, errors.New("a table [mcp_servers.engram] cannot stand at the end of this file, perhaps because mcp_servers is written in one line there; write its entries as [mcp_servers.NAME] tables and run setup again (nothing was written)")
 	}
 	return result{text: out, exists: true}, nil
@@ -150,7 +195,7 @@ func (f tomlForm) remove(src []byte, exists, force bool) (result, error) {
 		return out, nil
 	}
 	if d.claim == edited && (!force || d.block == nil) {
-		out.edited = []string{f.name}
+		out.edited = []string{f.label}
 		return out, nil
 	}
 	before, behind := src[:d.block[0]], src[d.block[1]:]
@@ -168,25 +213,21 @@ func (f tomlForm) remove(src []byte, exists, force bool) (result, error) {
 	if err == nil && now.claim != foreign {
 		return result{}, errors.New("tables below [mcp_servers.engram] stand elsewhere in the file; take them out by hand and run setup again (nothing was written)")
 	}
-	if err != nil || !reflect.DeepEqual(others(d.values), others(now.values)) {
+	if err != nil || !reflect.DeepEqual(d.others(), now.others()) {
 		return result{}, errors.New("our table [mcp_servers.engram] cannot be taken out without changing others; take it out by hand (nothing was written)")
 	}
 	return out, nil
 }
 
-// others are a document's values without our table.
-func others(values map[string]any) map[string]any {
-	rest := map[string]any{}
-	for name, v := range values {
-		rest[name] = v
+// others are a document's values without ours.
+func (d *tomlDoc) others() map[string]any {
+	rest := maps.Clone(d.values)
+	if d.mutes {
+		delete(rest, "memories")
 	}
-	if servers, ok := values["mcp_servers"].(map[string]any); ok {
-		kept := map[string]any{}
-		for name, v := range servers {
-			if name != entryName {
-				kept[name] = v
-			}
-		}
+	if servers, ok := rest["mcp_servers"].(map[string]any); ok {
+		kept := maps.Clone(servers)
+		delete(kept, d.name)
 		if rest["mcp_servers"] = kept; len(kept) == 0 {
 			delete(rest, "mcp_servers")
 		}

@@ -1,0 +1,219 @@
+package harness
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var allowing = Entry{Binary: entry.Binary, Name: entry.Name, Free: []string{"memory_read", "memory_write"}, Allow: On, NoBuiltin: On}
+
+// TestAllow: a person's choices are spliced in, stay with the next setup, follow the
+// server's name, and are taken out byte for byte; what a person wrote stays.
+func TestAllow(t *testing.T) {
+	cases := map[string][]string{
+		settings: {"", "{}\n", `{"permissions": {"allow": ["Bash(ls:*)", "mcp__engram__memory_read"], "deny": []}}`, "{\n\t\"permissions\": {\n\t\t\"allow\": [],\n\t},\n}\n",
+			"{\n  // mine\n  \"permissions\": {}, \"model\": \"opus\"\n}"},
+		codexDir + "config.toml": {"", "model = \"o\"\n", "[mcp_servers.other]\ncommand = \"x\"\r\n"},
+	}
+	for path, all := range cases {
+		h := named(t, map[bool]string{true: "claude", false: "codex"}[path == settings])
+		for _, src := range all {
+			before := files{}
+			if src != "" {
+				before[path] = src
+			}
+			with, _ := install(t, h, before, roots, allowing)
+			keepsForeign(t, path, src, with[path])
+			on := func(f files, server string) (n int) {
+				for _, tool := range allowing.Free {
+					n += strings.Count(f[path], `"mcp__`+server+"__"+tool+`"`) + strings.Count(f[path], "tools."+tool+".approval_mode = \"approve\"\n")
+				}
+				return n + strings.Count(f[path], "\"autoMemoryEnabled\":  false") + strings.Count(f[path], "use_memories = false")
+			}
+			if got := on(with, allowing.Name); got != 3 {
+				t.Fatalf("%q becomes\n%s", src, with[path])
+			}
+			kept := entry
+			kept.Free = allowing.Free
+			if _, plan := install(t, h, with, roots, kept); len(plan.Changes)+len(plan.Edited) > 0 {
+				t.Errorf("without a choice the next setup changes\n%s %v", Diff(plan.Changes), plan.Edited)
+			}
+			kept.Name = "engram-zzzz"
+			if other, _ := install(t, h, with, roots, kept); on(other, kept.Name) != 3 || strings.Contains(other[path], allowing.Name) {
+				t.Errorf("another name becomes\n%s", other[path])
+			}
+			kept.Name, kept.Allow, kept.NoBuiltin = allowing.Name, Off, Off
+			if none, _ := install(t, h, with, roots, kept); on(none, kept.Name) != 0 {
+				t.Errorf("taken back it is\n%s", none[path])
+			}
+			if after, plan := uninstall(t, h, with, roots, Entry{}); !maps.Equal(after, before) || len(plan.Edited) > 0 {
+				t.Errorf("before\n%q\nafter\n%q", before, after)
+			}
+		}
+	}
+}
+
+// TestOwnSwitchesStay: what a person says of the harness's own memory is theirs.
+func TestOwnSwitchesStay(t *testing.T) {
+	for path, src := range map[string]string{settings: `{"autoMemoryEnabled": false}`, settings + " ": `{"autoMemoryEnabled":true}`, codexDir + "config.toml": "[memories]\nuse_memories = true\n"} {
+		h := named(t, map[bool]string{true: "claude", false: "codex"}[strings.HasPrefix(path, settings)])
+		before := files{strings.TrimSpace(path): src}
+		with, _ := install(t, h, before, roots, allowing)
+		if got := with[strings.TrimSpace(path)]; strings.Count(got, autoMemory)+strings.Count(got, "[memories]") != 1 {
+			t.Errorf("%s becomes\n%s", src, got)
+		}
+		if after, _ := uninstall(t, h, with, roots, Entry{}); !maps.Equal(after, before) {
+			t.Errorf("%q comes back as %q", src, after)
+		}
+	}
+}
+
+// TestOlderNames: a server with the name that older versions gave it is moved over;
+// one of that name that is another's is not ours.
+func TestOlderNames(t *testing.T) {
+	for name, c := range map[string]struct{ path, ours, theirs string }{
+		"claude":   {servers, `{"mcpServers": {"engram": {"command": "/old/engramctl", "args": ["mcp", "--tools", "memory,mind"]}, "x": {"command": "y"}}}`, `{"mcpServers": {"engram": {"command": "other", "args": ["mcp"]}}}`},
+		"opencode": {"/home/ana/.config/opencode/opencode.json", `{"mcp": {"engram": {"type": "local", "command": ["/old/engramctl", "mcp"], "enabled": true}}}`, `{"mcp": {"engram": {"type": "local", "command": ["other"]}}}`},
+		"codex":    {codexDir + "config.toml", "model = \"o\"\n\n" + summed("# >>> engram, "+sumPlace+"\n[mcp_servers.engram]\ncommand = \"/old/engramctl\"\nargs = [\"mcp\", \"--tools\", \"memory,mind\"]\n# <<< engram\n"), "[mcp_servers.engram]\ncommand = \"other\"\n"},
+	} {
+		h := named(t, name)
+		s, err := h.Check(files{c.path: c.ours}, roots, entry)
+		if err != nil || s.Server != "engram" || !s.Outdated || len(s.Edited) > 0 {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+		with, plan := install(t, h, files{c.path: c.ours}, roots, entry)
+		if s, err = h.Check(with, roots, entry); err != nil || s.Server != entry.Name || s.Outdated || len(plan.Edited) > 0 || strings.Contains(with[c.path], "/old/") {
+			t.Errorf("%s: moved over it is %+v, %v\n%s", name, s, err, with[c.path])
+		}
+		with, _ = install(t, h, files{c.path: c.theirs}, roots, entry)
+		if s, err = h.Check(with, roots, entry); err != nil || !s.Installed || s.Server != entry.Name || len(s.Edited) > 0 || !strings.Contains(with[c.path], "other") {
+			t.Errorf("%s: beside another's it is %+v, %v\n%s", name, s, err, with[c.path])
+		}
+		if after, _ := uninstall(t, h, with, roots, Entry{Force: true}); after[c.path] != c.theirs {
+			t.Errorf("%s: another's comes back as %q", name, after)
+		}
+	}
+	if got := named(t, "codex").Asks(files{codexDir + "config.toml": "[mcp_servers.engram-k3x9]\ndefault_tools_approval_mode = \"auto\"\ntools.memory_read.approval_mode = \"prompt\"\n"}, roots, entry.Name, []string{"memory_delete", "memory_read", "memory_write"}); !slices.Equal(got, []string{"memory_delete", "memory_read"}) {
+		t.Errorf("Codex asks for %v", got)
+	}
+	for range 100 {
+		if name := NewName(); !NameOK(name) || name == entryName {
+			t.Fatal(name)
+		}
+	}
+}
+
+// TestRewrittenSwitch: where a program wrote the settings anew the switch is not known
+// to be ours any more, and a removal says so.
+func TestRewrittenSwitch(t *testing.T) {
+	h := named(t, "claude")
+	with, _ := install(t, h, files{}, roots, allowing)
+	with[settings] = strings.Replace(with[settings], ":  false", ": false", 1)
+	after, plan := uninstall(t, h, with, roots, Entry{})
+	if after[settings] != "{\n  \"autoMemoryEnabled\": false\n}\n" || len(plan.Notes) != 1 || !strings.HasPrefix(plan.Notes[0], "autoMemoryEnabled: false stays in "+settings) {
+		t.Errorf("%q, %q", after[settings], plan.Notes)
+	}
+}
+
+// TestPlugin: an installation by the plugin is seen, and only ours.
+func TestPlugin(t *testing.T) {
+	for _, c := range []struct{ harness, path, src, want string }{
+		{"claude", settings, `{"enabledPlugins": {"engram@engramd": true}}`, "claude plugin uninstall engram@engramd"},
+		{"claude", settings, `{"enabledPlugins": {"engram@engramd": false, "engram@engram": true}}`, ""},
+		{"codex", codexDir + "config.toml", "[plugins.\"engram@engramd\"]\nenabled = true\n", "codex plugin remove engram@engramd"},
+		{"codex", codexDir + "config.toml", "[plugins.\"engram@engramd\"]\nenabled = false\n", ""},
+		{"cursor", settings, "{}", ""},
+	} {
+		if got := named(t, c.harness).Plugin(files{c.path: c.src}, roots); got != c.want {
+			t.Errorf("%s with %s: %q", c.harness, c.src, got)
+		}
+	}
+}
+
+// TestBrought: the servers that a folder brings, and those of our own name.
+func TestBrought(t *testing.T) {
+	all := files{
+		"/work/atlas/.mcp.json":           `{"mcpServers": {"engram": {}, "other": {}, "Engram-x": {}}}`,
+		"/work/atlas/.codex/config.toml":  "[mcp_servers.engram-k3x9]\n",
+		"/work/opencode.jsonc":            "{ // x\n \"mcp\": {\"engrams\": {}}}",
+		"/work/atlas/sub/opencode.json":   `{"mcp": [`,
+		"/home/ana/.cursor/mcp.json":      `{"mcpServers": {"engram-k3x9": {}}}`,
+		"/home/ana/.claude.json":          `{"mcpServers": {"engram-k3x9": {}}, "projects": {"/work/x": {"mcpServers": {"engram-k3x9": {}, "engram": {}}}, "/y": {}}}`,
+		"/home/ana/code/.cursor/mcp.json": `{"mcpServers": {"engram-k3x9": {}}}`,
+	}
+	names := func(all []Server) (names []string) {
+		for _, s := range all {
+			names = append(names, s.File+" "+s.Name)
+		}
+		return names
+	}
+	if got, want := names(Brought(all, roots, "/work/atlas/sub")), []string{"/work/atlas/.mcp.json engram", "/work/atlas/.mcp.json Engram-x", "/work/atlas/.codex/config.toml engram-k3x9", "/work/opencode.jsonc engrams"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := Brought(all, roots, "/home/ana"); len(got) > 0 {
+		t.Errorf("a person's own are %q", got)
+	}
+	if got, want := names(Elsewhere(all, roots, "/home/ana/code", entry.Name)), []string{"/home/ana/code/.cursor/mcp.json engram-k3x9", "/home/ana/.claude.json: /work/x engram-k3x9"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := Elsewhere(files{}, roots, "", entry.Name); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestAsked: which tools a person's rules ask for.
+func TestAsked(t *testing.T) {
+	tools := []string{"memory_read", "memory_write"}
+	for rules, want := range map[string][]string{
+		`{}`: tools, `{"permissions": {"allow": ["mcp__engram-k3x9"]}}`: nil, `{"permissions": {"allow": ["mcp__engram-k3x9__*"]}}`: nil,
+		`{"permissions": {"allow": ["mcp__engram-k3x9__memory_r*"]}}`:                                                  {"memory_write"},
+		`{"permissions": {"allow": ["mcp__*", "mcp__engram__*", "*"]}}`:                                                tools,
+		`{"permissions": {"allow": ["mcp__engram-k3x9"], "deny": ["mcp__engram-k3x9__memory_read"], "ask": ["Bash"]}}`: {"memory_read"},
+	} {
+		if got := asked(files{settings: rules}, settings, entry.Name, tools); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", rules, got, want)
+		}
+	}
+}
+
+// TestBuiltin counts what harnesses remember themselves.
+func TestBuiltin(t *testing.T) {
+	home := t.TempDir()
+	write := func(path, text string) {
+		path = filepath.Join(home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{".claude/projects/-a/memory/MEMORY.md", ".claude/projects/-a/memory/deep/x.md", ".claude/projects/-b/memory/y.md", ".claude/projects/-b/notes.md", ".claude/projects/-b/memory/z.json", ".codex/memories/a.md"} {
+		write(path, "x")
+	}
+	r := Roots{Home: home}
+	check := func(harness string, files int, off, other bool) {
+		t.Helper()
+		b := named(t, harness).Builtin(Disk{}, r)
+		if b == nil || b.Files != files || b.Off != off || (b.Switch != "") != other {
+			t.Errorf("%s: %+v", harness, b)
+		}
+	}
+	check("claude", 3, false, false)
+	check("codex", 1, true, false)
+	write(".claude/settings.json", `{"autoMemoryEnabled": true}`)
+	write(".codex/config.toml", "[features]\nmemories = true\n")
+	check("claude", 3, false, true)
+	check("codex", 1, false, false)
+	write(".claude/settings.json", `{"autoMemoryEnabled": false}`)
+	write(".codex/config.toml", "[features]\nmemories = true\n[memories]\nuse_memories = false\ngenerate_memories = false\n")
+	check("claude", 3, true, false)
+	check("codex", 1, true, false)
+	if b := named(t, "cursor").Builtin(Disk{}, r); b != nil {
+		t.Errorf("%+v", b)
+	}
+}
