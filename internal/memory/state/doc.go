@@ -34,20 +34,22 @@ const (
 	MaxServers    = 400
 	ServersLast   = 30 * 24 * time.Hour
 	MaxFolders    = 4096
-	MaxShown      = 4000    // in a session
-	MaxCounters   = 20_000  // memories
-	MaxTallies    = 20_000  // memories of one kind of tally
-	MaxPlans      = 64      // that are open
-	MaxChecked    = 100_000 // signatures that need not be checked again
-	MaxMarks      = 64      // logs of one relay
-	MaxMarked     = 64      // relays with marks
-	MaxTakers     = 62      // relays of which is kept what they took: bits of a number
-	MaxPlan       = 1 << 20 // bytes of one, or of a migration
-	MaxActs       = 10_000  // requests to delete
-	maxOthers     = 64      // folders of one name that are told
-	maxName       = 1 << 10 // bytes of a slug, session, harness or plan's id
-	maxPath       = 4 << 10 // bytes of a folder
-	maxAtOnce     = 4096    // slugs that one call is about
+	MaxShown      = 4000     // in a session
+	MaxCounters   = 20_000   // memories
+	MaxTallies    = 20_000   // memories of one kind of tally
+	MaxPlans      = 64       // that are open
+	MaxChecked    = 100_000  // signatures that need not be checked again
+	MaxMarks      = 64       // logs of one relay
+	MaxMarked     = 64       // relays with marks
+	MaxTakers     = 62       // relays of which is kept what they took: bits of a number
+	MaxPlan       = 1 << 20  // bytes of one, or of a migration
+	MaxActs       = 10_000   // requests to delete
+	MaxQueued     = 1000     // writes that wait
+	MaxQueuedSize = 16 << 20 // bytes of all that wait
+	maxOthers     = 64       // folders of one name that are told
+	maxName       = 1 << 10  // bytes of a slug, session, harness or plan's id
+	maxPath       = 4 << 10  // bytes of a folder
+	maxAtOnce     = 4096     // slugs that one call is about
 	label         = "engramd/state/v1"
 	nameLabel     = "engramd/state/name/v1"
 	application   = 0x656e7374
@@ -62,6 +64,10 @@ var (
 	ErrFull = errors.New("too many plans are open")
 	// ErrNoPlan is a plan that is not open, or not any more.
 	ErrNoPlan = errors.New("no such plan is open")
+	// ErrOutboxFull means that nothing more can wait on this machine.
+	ErrOutboxFull = fmt.Errorf("%d writes, or %d MiB of them, wait on this machine, and no more can: see engramctl outbox", MaxQueued, MaxQueuedSize>>20)
+	// ErrOvertaken means that another process queued a write at the slug meanwhile.
+	ErrOvertaken = errors.New("another write was queued at the slug")
 )
 
 // Pair says whose state it is: public keys in hex, and what the two share.
@@ -90,6 +96,7 @@ type State struct {
 	Tallies  Tallies
 	Audit    Audit
 	Heads    Heads
+	Outbox   Outbox
 	*db
 }
 
@@ -119,6 +126,8 @@ type (
 	Audit struct{ *db }
 	// Heads are the newest events that this machine knows of, by their addresses.
 	Heads struct{ *db }
+	// Outbox is what was written while no relay answered.
+	Outbox struct{ *db }
 )
 
 var schema = []string{`
@@ -185,7 +194,8 @@ CREATE TABLE losses (d BLOB NOT NULL, relay TEXT NOT NULL, at INTEGER NOT NULL, 
 -- Numbers of a log up to n are known to be of other addresses than the core's.
 CREATE TABLE accounted (w TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 -- What was written while no relay answered, in its order.
-CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, slug TEXT NOT NULL, data BLOB NOT NULL, size INTEGER NOT NULL, at INTEGER NOT NULL, sent TEXT) STRICT;
+CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, slug TEXT NOT NULL, data BLOB NOT NULL, size INTEGER NOT NULL, at INTEGER NOT NULL, sent TEXT NOT NULL DEFAULT '',
+  reason TEXT NOT NULL DEFAULT '') STRICT;
 CREATE INDEX outbox_slug ON outbox (slug);
 `}
 
@@ -218,7 +228,7 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, Heads{d}, d}, nil
+	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, Heads{d}, Outbox{d}, d}, nil
 }
 
 // file returns the path and the key of a pair's file. The name tells nobody

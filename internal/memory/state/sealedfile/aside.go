@@ -80,13 +80,13 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	return func() { _ = files.Unlock(f) }, nil
 }
 
-// asideMark stands in the names of files that were set aside, before the time.
-const asideMark = ".aside-"
+// AsideMark stands in the names of files that were set aside, before the time.
+const AsideMark = ".aside-"
 
 // setAside renames the file, for that reason, and says so. The caller has the
 // lock and no connection.
 func (f *File) setAside(reason error) error {
-	to := f.path + asideMark + f.o.Now().UTC().Format("20060102T150405.000000000")
+	to := f.path + AsideMark + f.o.Now().UTC().Format("20060102T150405.000000000")
 	for base, i := to, 1; exists(to); i++ {
 		to = fmt.Sprintf("%s-%d", base, i)
 	}
@@ -124,7 +124,7 @@ func (f *File) forget() {
 	entries, _ := os.ReadDir(filepath.Dir(f.path))
 	for _, e := range entries {
 		name := filepath.Join(filepath.Dir(f.path), e.Name())
-		if strings.HasPrefix(name, f.path+asideMark) && !strings.HasSuffix(name, "-wal") && !strings.HasSuffix(name, "-shm") {
+		if strings.HasPrefix(name, f.path+AsideMark) && !strings.HasSuffix(name, "-wal") && !strings.HasSuffix(name, "-shm") {
 			aside = append(aside, name)
 		}
 	}

@@ -178,7 +178,7 @@ func TestDamage(t *testing.T) {
 			if text, err := get(f, "core"); text != "new" || err != nil {
 				t.Errorf("read %q, %v", text, err)
 			}
-			if aside, _ := filepath.Glob(path + asideMark + "*"); len(*warned) != min(len(aside), 1) || text == "" && len(aside) == 0 && name != "emptied" {
+			if aside, _ := filepath.Glob(path + AsideMark + "*"); len(*warned) != min(len(aside), 1) || text == "" && len(aside) == 0 && name != "emptied" {
 				t.Errorf("%d files set aside, and warned %q", len(aside), *warned)
 			}
 		})
@@ -219,7 +219,7 @@ func TestWhatIsSetAside(t *testing.T) {
 			if !errors.Is(err, test.err) {
 				t.Fatalf("Open returned %v", err)
 			}
-			aside, _ := filepath.Glob(path + asideMark + "*[0-9]")
+			aside, _ := filepath.Glob(path + AsideMark + "*[0-9]")
 			if test.err != nil {
 				if len(aside) > 0 {
 					t.Errorf("set aside: %q", aside)
@@ -248,7 +248,7 @@ func TestKeepsSomeOfWhatWasSetAside(t *testing.T) {
 		must(t, put(f, "core", "x"))
 		must(t, f.Close())
 	}
-	if aside, _ := filepath.Glob(path + asideMark + "*[0-9]"); len(aside) != 2 {
+	if aside, _ := filepath.Glob(path + AsideMark + "*[0-9]"); len(aside) != 2 {
 		t.Errorf("%q stay", aside)
 	}
 }
