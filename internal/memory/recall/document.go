@@ -85,6 +85,7 @@ type Document struct {
 	Salience    float64
 	Emotion     [8]float64
 	Links       []frontmatter.Relation
+	Unsent      bool // it waits on this machine: see Standing
 }
 
 // maxLinks is how many edges of a unit are followed; a text may hold thousands.

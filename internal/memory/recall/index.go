@@ -90,6 +90,7 @@ type document struct {
 	tags          []string
 	by, tagged    []string // people
 	links         []edge
+	unsent        bool // not kept in the blob
 }
 
 type edge struct {
@@ -150,7 +151,7 @@ func (x *Index) Put(d Document) error {
 func keep(d Document) document {
 	doc := document{
 		slug: strings.Clone(d.Slug), when: unix(d.When), created: unix(d.Created), typ: d.Type, state: d.State, trust: d.Trust,
-		salience: share(d.Salience), session: strings.Clone(d.Session), project: strings.Clone(d.Project),
+		salience: share(d.Salience), unsent: d.Unsent, session: strings.Clone(d.Session), project: strings.Clone(d.Project),
 	}
 	for i, v := range d.Emotion {
 		doc.emotion[i] = share(v)

@@ -101,7 +101,7 @@ func (s *search) rank(most int) []Hit {
 func (s *search) hit(id int32, b best) Hit {
 	doc := &s.x.docs[id]
 	h := Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why, Type: doc.typ,
-		Trust: doc.trust, State: doc.state, When: moment(doc.when), doc: id, via: b.via, Words: s.a.has(s.mask[b.section])}
+		Trust: doc.trust, State: doc.state, When: moment(doc.when), Standing: Standing{Unsent: doc.unsent}, doc: id, via: b.via, Words: s.a.has(s.mask[b.section])}
 	h.signs = s.signsOf(b)
 	h.Covered = h.signs[signCovered]
 	return h

@@ -7,7 +7,8 @@ import (
 	"engramd/nips/frontmatter"
 )
 
-// Standing is what other documents say against one: slugs, at most three of each.
+// Standing is what other documents say against one, slugs, at most three of each, and
+// whether relays have it.
 type Standing struct {
 	// SupersededBy took its place, or that of what it rests on: it does not hold any
 	// more.
@@ -17,6 +18,8 @@ type Standing struct {
 	PartlySupersededBy []string
 	// Contradicts are active ones that contradict it, or that it contradicts.
 	Contradicts []string
+	// Unsent says that the text waits on this machine: no relay has it.
+	Unsent bool
 }
 
 // Of returns what is said against the document at a slug; nothing for none.
@@ -29,7 +32,7 @@ func (t *Truth) Of(slug string) Standing {
 }
 
 func (t *Truth) standing(id int32) Standing {
-	return Standing{t.slugs(t.instead(id)), t.slugs(t.newest(t.partly[id])), t.slugs(t.against[id])}
+	return Standing{t.slugs(t.instead(id)), t.slugs(t.newest(t.partly[id])), t.slugs(t.against[id]), t.docs[id].unsent}
 }
 
 // Stale reports whether the document at a slug is active and does not hold any more,
@@ -93,8 +96,14 @@ func (t *Truth) instead(id int32) []int32 {
 	return t.said[id]
 }
 
-// Notes says it in words, each naming slugs; nil for nothing.
+// NotSent marks a text that waits on this machine.
+const NotSent = "not sent yet"
+
+// Notes says it in words; nil for nothing.
 func (s Standing) Notes() (all []string) {
+	if s.Unsent {
+		all = append(all, NotSent)
+	}
 	for _, one := range []struct {
 		what  string
 		slugs []string

@@ -126,6 +126,7 @@ type Head struct {
 	Slug      string
 	Size      int // in bytes
 	UpdatedAt int64
+	Unsent    bool // it waits on this machine: no relay has it
 }
 
 // State says how far a view may be trusted to be what the relays have.
