@@ -80,6 +80,11 @@ var (
 	ErrWhen = errors.New("neither a time nor an event id")
 )
 
+// Silent reports whether an error says that no relay answered: none refused anything.
+func Silent(err error) bool {
+	return errors.Is(err, ErrNoRelay) && !errors.Is(err, ErrAuth) && !errors.Is(err, ErrNoneConfigured)
+}
+
 type unaskedError struct{}
 
 func (unaskedError) Error() string { return "not asked for history: only the agent's list names it" }

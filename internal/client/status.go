@@ -83,6 +83,8 @@ type Status struct {
 	Stale bool
 	// Compared says that the write had a Base.
 	Compared bool
+	// Queued says that the write waits on this machine until a relay answers.
+	Queued bool
 	// Doubtful counts events that claim to be newer than what was found, or to
 	// be part of it, and cannot be read.
 	Doubtful int

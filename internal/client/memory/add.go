@@ -19,6 +19,8 @@ const MaxAdded = 32
 type NewText struct {
 	Slug nipae.Slug
 	Text string
+	// Later lets it wait while no relay answers, where something keeps it.
+	Later bool
 }
 
 // Added is what became of a NewText.

@@ -66,7 +66,7 @@ func TestAddWhereSomethingIs(t *testing.T) {
 	if err != nil || added[0].Err != nil {
 		t.Fatal(err, added[0].Err)
 	}
-	again := []NewText{{first[0].Slug, "another"}, first[1], first[1], {"mem/x", ""}}
+	again := []NewText{{Slug: first[0].Slug, Text: "another"}, first[1], first[1], {Slug: "mem/x"}}
 	if added, err = m.Add(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}

@@ -150,7 +150,7 @@ func TestReversed(t *testing.T) {
 	if _, err := m.Compose(t.Context(), []Draft{{body, now}}); !errors.Is(err, client.ErrReversed) {
 		t.Errorf("composed: %v", err)
 	}
-	if all, err := m.Add(t.Context(), []NewText{{"mem/new", "x"}}); err != nil || !errors.Is(all[0].Err, client.ErrReversed) {
+	if all, err := m.Add(t.Context(), []NewText{{Slug: "mem/new", Text: "x"}}); err != nil || !errors.Is(all[0].Err, client.ErrReversed) {
 		t.Errorf("added: %+v, %v", all, err)
 	}
 	for _, slug := range []nipae.Slug{proposal, answer} {

@@ -37,6 +37,12 @@ type SetOptions struct {
 	// Check is shown the text that is there, "" if there is none, and the one that
 	// is to be written; its error ends the write. nil checks nothing.
 	Check func(old, text string) error
+	// Later lets the write wait while no relay answers, where something keeps it; nil
+	// does not.
+	Later *Later
+	// Signed is told the id of the event before it is sent anywhere; its error ends the
+	// write. nil is told nothing.
+	Signed func(id string) error
 }
 
 // BaseNone is the Base of a text that is to be written only where there is
@@ -154,6 +160,9 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 	}
 	wait()
 	engram, err := m.seal(ctx, body, reading)
+	if err == nil && o.Signed != nil {
+		err = o.Signed(engram.Event.ID)
+	}
 	if err != nil {
 		return client.Entry{}, status, 0, err
 	}

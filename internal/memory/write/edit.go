@@ -42,6 +42,9 @@ func (e *MatchError) Error() string {
 // Edit replaces the one occurrence of a text in the body. Errors are those of
 // Rewrite and *MatchError.
 func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o memory.SetOptions) (Result, error) {
+	if o.Later != nil {
+		o.Later = &memory.Later{Old: old, New: new}
+	}
 	return w.Rewrite(ctx, slug, func(head client.Entry, body string) (string, string, error) {
 		if err := matchOnce(body, old); err != nil {
 			return "", "", err
@@ -74,7 +77,7 @@ func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head 
 		r.Outcome = Unchanged
 		return r, nil
 	}
-	o.Base = head.Hash
+	o.Base, o.Later = head.Hash, later(o.Later, r.Status, nil, memory.Later{})
 	text := changed
 	if !slug.IsCore() {
 		text = withBody(frontmatter.Parse(head.Text), changed)
@@ -92,9 +95,10 @@ func (w *Writer) Create(ctx context.Context, slug nipae.Slug, body, path string,
 		return Result{}, ErrReserved
 	}
 	r, head, err := w.before(ctx, slug)
-	if err != nil {
+	if err != nil && !(client.Silent(err) && o.Later != nil) {
 		return r, err
 	}
+	o.Later = later(o.Later, r.Status, err, memory.Later{})
 	if r.Outcome == Replaced {
 		r.Entry = head
 		return r, ErrTaken

@@ -43,6 +43,8 @@ type Note struct {
 	// Archived says that it is for who looks it up, and not to be recalled,
 	// consolidated or replayed.
 	Archived bool
+	// Later lets it wait on this machine while no relay answers.
+	Later bool
 }
 
 // moments are those that this process has given.
@@ -157,7 +159,7 @@ func (w *Writer) AddNote(ctx context.Context, to Adder, n Note, check func(old, 
 			return Result{}, err
 		}
 	}
-	added, err := to.Add(ctx, []memory.NewText{{Slug: slug, Text: text}})
+	added, err := to.Add(ctx, []memory.NewText{{Slug: slug, Text: text, Later: n.Later}})
 	if err != nil {
 		return Result{}, err
 	}

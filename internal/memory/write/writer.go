@@ -68,26 +68,30 @@ func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o memory.
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
+	unknown := false // what is there: the write may wait until that is known
 	r, head, err := w.before(ctx, slug)
 	blind := o.Base == "" && !o.Whole && in.Text != ""
 	switch {
 	case err == nil:
 	case errors.Is(err, client.ErrPartial) && blind, errors.Is(err, client.ErrUnreadable) && o.OverUnreadable && blind:
+	case client.Silent(err) && o.Later != nil && in.Text != "":
+		unknown = true
 	default:
 		return r, err
 	}
+	o.Later = later(o.Later, r.Status, err, memory.Later{})
 	compose := func(old string) (composed, error) { return w.compose(slug, old, in) }
 	new, err := compose(head.Text)
 	if err != nil {
 		return r, err
 	}
-	if r.Outcome == Replaced && new.text == head.Text && !r.Status.Partial {
+	if r.Outcome == Replaced && new.text == head.Text && (!r.Status.Partial || r.Status.Stale) {
 		// This holds also if the base is the version before: the call was made
 		// before.
 		r.Entry, r.Outcome = head, Unchanged
 		return r, nil
 	}
-	if o.Base != "" && head.Hash != o.Base && !(o.Base == memory.BaseNone && head.Hash == "") {
+	if o.Base != "" && !unknown && head.Hash != o.Base && !(o.Base == memory.BaseNone && head.Hash == "") {
 		return r, conflictWith(head, r.Outcome)
 	}
 	return w.put(ctx, r, slug, head.Text, o, compose)
@@ -100,11 +104,15 @@ func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o mem
 		return Result{}, ErrReserved
 	}
 	r, head, err := w.before(ctx, slug)
-	if err != nil {
+	unknown := client.Silent(err) && o.Later != nil
+	if err != nil && !unknown {
 		return r, err
 	}
-	// A relay that failed may have a newer text than the one that was read.
-	o.Base, o.Whole = cmp.Or(o.Base, head.Hash, memory.BaseNone), true
+	o.Later = later(o.Later, r.Status, err, memory.Later{Append: text})
+	if !unknown {
+		o.Base = cmp.Or(o.Base, head.Hash, memory.BaseNone)
+	}
+	o.Whole = true // a relay that failed may have a newer text than the one that was read
 	return w.put(ctx, r, slug, head.Text, o, func(old string) (composed, error) {
 		d := frontmatter.Parse(old)
 		if slug.IsCore() { // it has no front matter, whatever it looks like
@@ -115,6 +123,19 @@ func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o mem
 		}
 		return w.compose(slug, old, Draft{Text: d.WithBody(joined(d.Body(), text)), Whole: true, arrived: []string{text}})
 	})
+}
+
+// later says of a write that may wait how it was made, and whether a relay answered the
+// reading before it.
+func later(l *memory.Later, status client.Status, err error, how memory.Later) *memory.Later {
+	if l == nil {
+		return nil
+	}
+	if how == (memory.Later{}) {
+		how = *l
+	}
+	how.Silent = status.Stale || client.Silent(err)
+	return &how
 }
 
 func joined(body, text string) string {
@@ -133,7 +154,7 @@ func (w *Writer) before(ctx context.Context, slug nipae.Slug) (Result, client.En
 	case err == nil:
 		r.Outcome, r.Was = Replaced, len(Body(slug, head.Text))
 		return r, head, nil
-	case errors.Is(err, client.ErrPartial):
+	case errors.Is(err, client.ErrPartial), errors.Is(err, client.ErrNoRelay):
 		return r, client.Entry{}, err
 	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):
 		r.Outcome = Created
@@ -202,6 +223,9 @@ func (w *Writer) put(ctx context.Context, r Result, slug nipae.Slug, old string,
 			return check(now, text)
 		}
 		e, status, err := w.Memory.Set(ctx, slug, new.text, o)
+		if status.Queued && len(status.Relays) == 0 { // none was asked again
+			status.Relays = r.Status.Relays
+		}
 		r.Entry, r.Status, r.From = e, status, new.from
 		var moved *movedError
 		if !errors.As(err, &moved) {
