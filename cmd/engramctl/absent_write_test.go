@@ -48,7 +48,7 @@ var commandsThatWrite = []struct {
 		case c.found == stale:
 			return said{5, ""}
 		case c.found == current && c.undecided:
-			return said{4, ""}
+			return said{0, "kept on this machine"}
 		case c.found == current:
 			return said{0, "mem/patched"}
 		}

@@ -103,6 +103,7 @@ type brief struct {
 	Title     string `json:"title" jsonschema:"its description, title or first line, cut"`
 	Size      int    `json:"size" jsonschema:"of the text in bytes"`
 	UpdatedAt string `json:"updated_at"`
+	Unsent    bool   `json:"not_sent_yet,omitempty" jsonschema:"true if it waits on this machine until a relay answers"`
 }
 
 // title returns what a text is called in lists: its description, title, first
@@ -206,7 +207,7 @@ func freshOf(state recallanswer.State) fresh {
 func heldOf(l memory.Listing) []recallanswer.Held {
 	var all []recallanswer.Held
 	for _, e := range heads(l) {
-		all = append(all, recallanswer.Held{Head: recallanswer.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
+		all = append(all, recallanswer.Held{Head: recallanswer.Head{Slug: string(e.Slug), Size: e.Size, UpdatedAt: e.CreatedAt, Unsent: e.ID == ""}, Text: e.Text})
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/state"
 	memorywrite "engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/nipae"
@@ -64,6 +65,9 @@ func (s *diagnosis) diagnose(a *about) *Failure {
 	is := func(target error) bool { return errors.Is(a.error, target) }
 	sent := len(a.status.Published) > 0
 	switch {
+	case is(state.ErrOutboxFull):
+		return &Failure{Code: CodeUnreachable, Message: "No relay answered, and no more writes can wait on this machine. Nothing was written.",
+			Action: "Tell the user; engramctl outbox shows what waits. Keep what should be remembered until a relay answers."}
 	case is(client.ErrUnverified), sent && is(client.ErrNoRelay):
 		return &Failure{Code: CodeUnconfirmed, Message: "The change to " + name(a.slug) + " was sent, and it is not certain that it is stored.",
 			Action: "Read " + name(a.slug) + " with memory_read before anything else. Repeat the change only if it is not there; never repeat an append without having looked."}

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/anthropicfiles"
 	"engramd/nips/nipae"
 )
@@ -130,12 +131,12 @@ func (s *fileTools) file(ctx context.Context, in filesIn) (said, error) {
 	case "create":
 		return s.createFile(ctx, *in.Path, *in.FileText)
 	case "str_replace":
-		return s.changeFile(ctx, *in.Path, func(p anthropicfiles.Path, body string) (string, string, string, error) {
+		return s.changeFile(ctx, *in.Path, memory.Later{Old: *in.OldStr, New: *in.NewStr}, func(p anthropicfiles.Path, body string) (string, string, string, error) {
 			changed, answer, err := anthropicfiles.Replace(p, body, *in.OldStr, *in.NewStr)
 			return changed, *in.NewStr, answer, err
 		})
 	case "insert":
-		return s.changeFile(ctx, *in.Path, func(p anthropicfiles.Path, body string) (string, string, string, error) {
+		return s.changeFile(ctx, *in.Path, memory.Later{}, func(p anthropicfiles.Path, body string) (string, string, string, error) {
 			changed, err := anthropicfiles.Insert(body, *in.InsertLine, *in.InsertText)
 			return changed, *in.InsertText, anthropicfiles.Inserted(p), err
 		})

@@ -43,7 +43,7 @@ func (s *fileTools) fileAt(ctx context.Context, path anthropicfiles.Path) (clien
 	if err != nil {
 		return client.Entry{}, client.Status{}, err
 	}
-	e, status, err := s.m.session.Get(ctx, slug)
+	e, status, err := s.m.session.Read(ctx, slug)
 	switch {
 	case err == nil && anthropicfiles.Of(slug, e.Text) == path:
 		s.m.external.note(e)
@@ -104,11 +104,11 @@ func (s *fileTools) createFile(ctx context.Context, at, body string) (said, erro
 		for _, p := range path.Parents() {
 			if _, _, err := s.fileAt(ctx, p); err == nil {
 				return said{}, anthropicfiles.Errorf(anthropicfiles.KindTaken, "The path %s is not a directory.", p)
-			} else if !errors.Is(err, errNoFile) {
+			} else if !errors.Is(err, errNoFile) && !client.Silent(err) {
 				return said{}, err
 			}
 		}
-		r, err := s.m.writer(ctx).Create(ctx, slug, body, path.Kept(slug), memory.SetOptions{Check: guard(false, true)})
+		r, err := s.m.writer(ctx).Create(ctx, slug, body, path.Kept(slug), memory.SetOptions{Later: &memory.Later{}, Check: guard(false, true)})
 		var conflict *client.ConflictError
 		switch {
 		case errors.Is(err, write.ErrTaken) && anthropicfiles.Of(slug, r.Text) == path:
@@ -129,9 +129,9 @@ func alike(path, other anthropicfiles.Path) error {
 	return anthropicfiles.Errorf(anthropicfiles.KindTaken, "The path %s cannot be told from %s, which exists. Choose a name that differs in its letters and digits.", path, other)
 }
 
-// changeFile replaces what change makes of a file's body. The version that it is
+// changeFile replaces what change makes of a file's body, and how it does. The version that it is
 // shown is the base of the write.
-func (s *fileTools) changeFile(ctx context.Context, at string, change func(p anthropicfiles.Path, body string) (changed, arrived, answer string, err error)) (said, error) {
+func (s *fileTools) changeFile(ctx context.Context, at string, how memory.Later, change func(p anthropicfiles.Path, body string) (changed, arrived, answer string, err error)) (said, error) {
 	path, slug, err := parseFile(at)
 	if err != nil {
 		return said{}, err
@@ -144,7 +144,7 @@ func (s *fileTools) changeFile(ctx context.Context, at string, change func(p ant
 			}
 			changed, arrived, answer, err = change(path, body)
 			return changed, arrived, err
-		}, memory.SetOptions{Check: guard(false, true)})
+		}, memory.SetOptions{Later: &how, Check: guard(false, true)})
 		var conflict *client.ConflictError
 		switch {
 		case errors.Is(err, errNoFile) && r.Status.Partial:

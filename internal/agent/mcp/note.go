@@ -31,7 +31,7 @@ func (s *writeTools) note(ctx context.Context, in noteIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	at, _ := ctx.Value(arrivalKey{}).(time.Time) // zero without one
-	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, write.Note{Text: in.Text, At: at}, guard(false, true))
+	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, write.Note{Text: in.Text, At: at, Later: true}, guard(false, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)
 	}
@@ -169,7 +169,7 @@ func (s *memories) writer(ctx context.Context) *write.Writer {
 	if session != "" {
 		source += ":" + session
 	}
-	w := &write.Writer{Memory: s.session, Source: source, Session: session, Clock: s.clock, Copied: s.copied}
+	w := &write.Writer{Memory: s.session.Writes(), Source: source, Session: session, Clock: s.clock, Copied: s.copied}
 	if s.session.Source() != nil {
 		w.Holds = func(ctx context.Context, slug string) []string {
 			return recallanswer.Holds(ctx, s.session.Source(), slug)

@@ -13,6 +13,8 @@ import (
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall"
 	recallanswer "engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/write"
+	"engramd/nips/nipae"
 )
 
 // options are those of a Server, with the parts of its session; nil are those that
@@ -80,6 +82,16 @@ func (p parts) Proposals() Proposals { return p.o.Proposals }
 func (p parts) Snapshots() func(ctx context.Context, label string) (session.Snapshot, error) {
 	return p.o.Snapshot
 }
+
+func (p parts) Read(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	return p.Get(ctx, slug)
+}
+
+func (p parts) ReadAll(ctx context.Context) (memory.Listing, client.Status, error) {
+	return p.ListAll(ctx)
+}
+
+func (p parts) Writes() write.Memory { return p.Memory }
 
 func (p parts) Settle(ctx context.Context) {
 	if p.o.Settle != nil {

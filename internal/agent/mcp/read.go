@@ -26,7 +26,7 @@ func (s *memories) everything(ctx context.Context) (memory.Listing, client.Statu
 		client.Status
 	}
 	got, err := reading(ctx, s.calls, func(ctx context.Context) (all, error) {
-		l, status, err := s.session.ListAll(ctx)
+		l, status, err := s.session.ReadAll(ctx)
 		if err == nil && len(heads(l)) == 0 && l.Unreadable > 0 {
 			err = client.ErrUnreadable
 		} else if err == nil && len(heads(l)) == 0 && status.Partial {
@@ -59,6 +59,7 @@ type readOut struct {
 	Hash       string         `json:"hash,omitempty" jsonschema:"of text and fields; give it as base when you write a changed text. Only with the current version, whole"`
 	ID         string         `json:"id" jsonschema:"of this version"`
 	UpdatedAt  string         `json:"updated_at"`
+	Unsent     bool           `json:"not_sent_yet,omitempty" jsonschema:"true if it waits on this machine until a relay answers"`
 	Links      []string       `json:"links,omitempty" jsonschema:"the slugs that the whole text refers to as [[slug]]"`
 	answer
 }
@@ -92,7 +93,7 @@ func (s *readTools) read(ctx context.Context, in readIn) (readOut, error) {
 			return readOut{}, invalidf("offset is %d, and the text has %d bytes.", in.Offset, len(e.Text))
 		}
 		s.m.session.Used(ctx, []string{string(e.Slug)})
-		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.m.calls.answerOf(status)}
+		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Unsent: status.Queued, answer: s.m.calls.answerOf(status)}
 		out.show(e, in.Offset, max(most, minBytes))
 		if out.Whole && when == nil {
 			out.Hash = e.Hash
@@ -146,7 +147,7 @@ func (s *memories) entry(ctx context.Context, slug nipae.Slug, when *memory.When
 	var status client.Status
 	var err error
 	if when == nil {
-		if e, status, err = s.session.Get(ctx, slug); err == nil {
+		if e, status, err = s.session.Read(ctx, slug); err == nil {
 			s.external.note(e)
 		}
 	} else {

@@ -127,7 +127,7 @@ func (s *readTools) recall(ctx context.Context, in recallIn) (recallOut, error) 
 }
 
 func foundOf(h recallanswer.Hit) foundOut {
-	return foundOut{brief: brief{Slug: h.Slug, Title: h.Title, Size: h.Size, UpdatedAt: stamp(h.UpdatedAt)}, Type: string(h.Type), Project: h.Project,
+	return foundOut{brief: brief{Slug: h.Slug, Title: h.Title, Size: h.Size, UpdatedAt: stamp(h.UpdatedAt), Unsent: h.Head.Unsent}, Type: string(h.Type), Project: h.Project,
 		Trust: h.Trust.String(), State: string(h.State), SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, Words: h.Words, When: view.When(h.When)}
 }
 

@@ -83,7 +83,7 @@ func (s *writeTools) edit(ctx context.Context, in editIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		r, err := s.m.writer(ctx).Edit(ctx, slug, in.OldStr, in.NewStr, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+		r, err := s.m.writer(ctx).Edit(ctx, slug, in.OldStr, in.NewStr, memory.SetOptions{Base: base, Later: &memory.Later{}, Check: guard(in.AllowSecret, true)})
 		if err != nil {
 			return writeOut{}, failedWrite(slug, r, err)
 		}

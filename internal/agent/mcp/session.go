@@ -9,6 +9,7 @@ import (
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
 	recallanswer "engramd/internal/memory/recall/answer"
+	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
 
@@ -20,6 +21,11 @@ type Session interface {
 	// CoreAbsent is Others where every relay says that it has no core: see
 	// session.Memory.
 	CoreAbsent(ctx context.Context) (memory.Others, client.Status, error)
+	// Read and ReadAll are Get and ListAll for who only reads, and Writes is the memory for who reads a text in
+	// order to change it.
+	Read(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error)
+	ReadAll(ctx context.Context) (memory.Listing, client.Status, error)
+	Writes() write.Memory
 	// Discovery finds out which relays to ask; nil leaves them as they are. The server
 	// calls it before the first question and again from time to time, never while a
 	// question is under way. Its error does not fail the call: the question that

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
@@ -48,6 +49,7 @@ type writeOut struct {
 	Trust      string        `json:"trust,omitempty"`
 	Similar    []SimilarUnit `json:"similar,omitempty" jsonschema:"memories that say nearly the same: one of them might be the one to change"`
 	Superseded []string      `json:"superseded,omitempty" jsonschema:"memories that are marked as superseded now"`
+	Queued     bool          `json:"queued,omitempty" jsonschema:"true if no relay answered: it is kept on this machine, and sent when one does"`
 	answer
 	episode bool // a new one
 }
@@ -70,7 +72,7 @@ func (s *writeTools) write(ctx context.Context, in writeIn) (writeOut, error) {
 		}
 	}
 	return writing(ctx, s.m.calls, slices.Concat(draft.Fields.Supersedes, []nipae.Slug{slug}), func(ctx context.Context) (writeOut, error) {
-		o := memory.SetOptions{Base: base, Check: guard(in.AllowSecret, in.AllowPlaceholder)}
+		o := memory.SetOptions{Base: base, Later: &memory.Later{}, Check: guard(in.AllowSecret, in.AllowPlaceholder)}
 		r, marked, failed, err := s.m.writer(ctx).Supersede(ctx, slug, draft, o)
 		if err != nil {
 			return writeOut{}, failedWrite(slug, r, err)
@@ -155,7 +157,7 @@ func (s *writeTools) append(ctx context.Context, in appendIn) (writeOut, error) 
 		return writeOut{}, err
 	}
 	return writing(ctx, s.m.calls, []nipae.Slug{slug}, func(ctx context.Context) (writeOut, error) {
-		r, err := s.m.writer(ctx).Append(ctx, slug, in.Text, memory.SetOptions{Base: base, Check: guard(in.AllowSecret, true)})
+		r, err := s.m.writer(ctx).Append(ctx, slug, in.Text, memory.SetOptions{Base: base, Later: &memory.Later{}, Check: guard(in.AllowSecret, true)})
 		if err != nil {
 			failed := failedWrite(slug, r, err)
 			failed.found = r.Outcome != write.Written
@@ -196,8 +198,10 @@ func (s *memories) wrote(slug nipae.Slug, r write.Result) writeOut {
 }
 
 func (s *memories) written(e client.Entry, outcome string, status client.Status) writeOut {
-	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), answer: s.calls.answerOf(status)}
-	out.StoredOn = stored(status)
+	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Queued: status.Queued, answer: s.calls.answerOf(status)}
+	if out.StoredOn = stored(status); out.Queued {
+		out.warn("%s", session.Kept)
+	}
 	return out
 }
 

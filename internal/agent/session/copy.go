@@ -70,8 +70,11 @@ func (l *Copy) Close() error {
 	return l.Copy.Close()
 }
 
-// Source is what recall and search read.
-func (l *Copy) Source() answer.Source { return answer.Local(l.Copy, l.Follower.Relays) }
+// Source is what recall and search read: what waits on this machine too.
+func (l *Copy) Source() answer.Source { return l.s.Outbox.over(l.Confirmed(), l.s.Outbox.state) }
+
+// Confirmed is what relays have, as far as it is here.
+func (l *Copy) Confirmed() answer.Source { return answer.Local(l.Copy, l.Follower.Relays) }
 
 // WithCopy runs do on the pair's local copy, caught up within a budget: see CatchUp.
 // What did not come in time is in the copy's freshness: do is called all the same.

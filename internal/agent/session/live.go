@@ -127,7 +127,7 @@ func (s *Session) Serve(ctx context.Context, l *Copy, o ServeOptions) *Live {
 
 // plan makes the planner, and finishes what this machine has begun.
 func (v *Live) plan(ctx context.Context) {
-	p, err := v.s.Plans(ctx, v.Source(), v.state)
+	p, err := v.s.Plans(ctx, v.copy.Confirmed(), v.state)
 	if err != nil {
 		v.log.Warn("no plans can be made", "error", err)
 		return

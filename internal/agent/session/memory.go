@@ -21,12 +21,33 @@ type Memory struct {
 // Session returns the session that the memory is of.
 func (m *Memory) Session() *Session { return m.s }
 
-// Set is memory.Memory.Set.
+// Set is memory.Memory.Set. A write that may wait (SetOptions.Later) does so where no
+// relay answers: Status.Queued.
 func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
-	return m.kept(ctx)(m.Memory.Set(ctx, slug, text, o))
+	later := o.Later
+	if later != nil && later.Silent && m.s.Outbox.takes(ctx) {
+		return m.s.Outbox.put(ctx, slug, text, o, client.Status{Stale: true, Partial: true}, attempt{})
+	}
+	m.s.Outbox.flush(ctx, slug)
+	var tried attempt
+	if check := o.Check; later != nil {
+		o.Check = func(old, text string) error {
+			if tried.read = &old; check == nil {
+				return nil
+			}
+			return check(old, text)
+		}
+	}
+	e, status, err := m.kept(ctx)(m.Memory.Set(ctx, slug, text, o))
+	if later == nil || !client.Silent(err) || !m.s.Outbox.takes(ctx) {
+		return e, status, err
+	}
+	tried.sent = e.ID
+	return m.s.Outbox.put(ctx, slug, text, o, status, tried)
 }
 
-// Add is memory.Memory.Add.
+// Add is memory.Memory.Add. Texts that may wait do so where no relay answers:
+// Status.Queued.
 func (m *Memory) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
 	all, err := m.Memory.Add(ctx, texts)
 	wrote := make([]client.Status, len(all))
@@ -34,21 +55,56 @@ func (m *Memory) Add(ctx context.Context, texts []memory.NewText) ([]memory.Adde
 		wrote[i] = one.Status
 	}
 	m.s.Copies.wrote(ctx, wrote...)
+	if client.Silent(err) && m.s.Outbox.takes(ctx) {
+		all = make([]memory.Added, len(texts))
+		for i := range all {
+			all[i] = memory.Added{Status: client.Status{Stale: true, Partial: true}, Err: err}
+		}
+		err = nil
+	}
+	for i, t := range texts {
+		if err == nil && t.Later && client.Silent(all[i].Err) && m.s.Outbox.takes(ctx) {
+			all[i].Entry, all[i].Status, all[i].Err = m.s.Outbox.put(ctx, t.Slug, t.Text, memory.SetOptions{Base: memory.BaseNone}, all[i].Status, attempt{sent: all[i].Entry.ID})
+		}
+	}
 	return all, err
+}
+
+// Writes is the memory for who reads a text in order to change it: what waits at its
+// slug is sent before, and stands for it where no relay answers.
+func (m *Memory) Writes() write.Memory { return writes{m} }
+
+type writes struct{ *Memory }
+
+// Get is memory.Memory.Get.
+func (w writes) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	w.s.Outbox.flush(ctx, slug)
+	e, status, err := w.Memory.Get(ctx, slug)
+	if !status.Stale && !client.Silent(err) {
+		return e, status, err
+	}
+	if last, ok := w.s.Outbox.last(ctx, slug); ok {
+		status.Stale, status.Partial = true, true
+		return last.Entry(), status, nil
+	}
+	return e, status, err
 }
 
 // Remove is memory.Memory.Remove.
 func (m *Memory) Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (client.Entry, client.Status, error) {
+	m.s.Outbox.flush(ctx, slug)
 	return m.kept(ctx)(m.Memory.Remove(ctx, slug, overUnreadable))
 }
 
 // RemoveVersion is memory.Memory.RemoveVersion.
 func (m *Memory) RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error) {
+	m.s.Outbox.flush(ctx, slug)
 	return m.kept(ctx)(m.Memory.RemoveVersion(ctx, slug, base))
 }
 
 // Restore is memory.Memory.Restore.
 func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when memory.When, check func(old, text string) error) (client.Entry, client.Status, error) {
+	m.s.Outbox.flush(ctx, slug)
 	return m.kept(ctx)(m.Memory.Restore(ctx, slug, when, check))
 }
 
@@ -66,7 +122,7 @@ func (m *Memory) Writer(ctx context.Context) *write.Writer { return m.WriterIn(c
 
 // WriterIn is Writer in a session that is named; "" is the harness's.
 func (m *Memory) WriterIn(ctx context.Context, session string) *write.Writer {
-	w := &write.Writer{Memory: m, Source: m.s.o.Source, Clock: time.Now, Copied: m.s.Copies.Copied(ctx), Holds: m.s.Copies.Holds}
+	w := &write.Writer{Memory: m.Writes(), Source: m.s.o.Source, Clock: time.Now, Copied: m.s.Copies.Copied(ctx), Holds: m.s.Copies.Holds}
 	if cmp.Or(session, m.s.o.Harness) == "" {
 		return w
 	}

@@ -43,9 +43,10 @@ type Telling struct {
 }
 
 // OnDisk reads a copy that this process does not bring up to date. It is confirmed
-// if the configured relays have confirmed it lately, for any process.
-func (s *Session) OnDisk(kept *localcopy.Copy) answer.Source {
-	return answer.Local(kept, func() ([]string, bool) { return s.Client.Relays(), true })
+// if the configured relays have confirmed it lately, for any process. What waits in the
+// state is laid over it.
+func (s *Session) OnDisk(kept *localcopy.Copy, state *memorystate.State) answer.Source {
+	return s.Outbox.over(answer.Local(kept, func() ([]string, bool) { return s.Client.Relays(), true }), func(context.Context) *memorystate.State { return state })
 }
 
 // Tell answers the prompt, and notes what it told; "" is nothing new.

@@ -78,6 +78,7 @@ type Session struct {
 	Memory *Memory // nil: no pair
 	Copies *Copies
 	Log    *WriteLog
+	Outbox *Outbox
 	Models Models
 	Place  Place
 	o      Options
@@ -91,6 +92,7 @@ func Open(o Options) (*Session, error) {
 	s := &Session{o: o}
 	s.Log = &WriteLog{s: s}
 	s.Copies = &Copies{s: s}
+	s.Outbox = &Outbox{s: s}
 	s.Place = Place{s: s}
 	s.known = &known{s: s}
 	o.Client.Links, o.Client.Known = s.Log.Of, s.knownOf
@@ -119,6 +121,7 @@ func (s *Session) Close() {
 	s.Client.Close()
 	s.Log.Close()
 	s.known.close()
+	s.Outbox.close()
 }
 
 // Discover has the agent's own relays (NIP-65) asked too, if it has a list and

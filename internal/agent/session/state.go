@@ -73,7 +73,17 @@ func (l *WriteLog) Close() {
 
 // openState opens what this machine knows of a pair and no relay has.
 func (s *Session) openState(ctx context.Context, m *memory.Memory, warn func(string)) (*state.State, error) {
-	return state.Open(ctx, pairOf(m), state.Options{Dir: s.o.State, Warn: warn})
+	aside := false
+	opened, err := state.Open(ctx, pairOf(m), state.Options{Dir: s.o.State, Warn: func(line string) {
+		aside = true
+		warn(line)
+	}})
+	if aside && err == nil {
+		for _, a := range s.Outbox.Aside(ctx) {
+			warn(a.String())
+		}
+	}
+	return opened, err
 }
 
 func pairOf(m *memory.Memory) state.Pair {
@@ -131,7 +141,7 @@ func (s *Session) WithPlans(ctx context.Context, l *Copy, do func(*plans.Plans) 
 		return fmt.Errorf("plans are kept in the agent's state: %w", err)
 	}
 	defer func() { _ = state.Close() }() // each of its writes is kept already
-	p, err := s.Plans(ctx, l.Source(), state)
+	p, err := s.Plans(ctx, l.Confirmed(), state)
 	if err != nil {
 		return err
 	}

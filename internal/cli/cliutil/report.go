@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"engramd/internal/client"
+	"engramd/internal/memory/recall"
 )
 
 // Report says on stderr which relays failed, and that an answer is partial. It
@@ -40,6 +41,7 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	switch {
 	case err != nil:
 		return err
+	case s.Queued: // which is said on stdout
 	case s.Stale:
 		e.Note("no relay answers: this is what this machine has")
 	case accepted < len(s.Published):
@@ -161,6 +163,7 @@ type AnswerOut struct {
 	Behind    bool         `json:"behind,omitempty"`   // this machine knows newer versions than relays show
 	BehindN   int          `json:"behind_n,omitempty"` // of how many memories
 	Withheld  int          `json:"withheld,omitempty"` // of how many of them it has no text
+	Queued    bool         `json:"queued,omitempty"`   // kept on this machine until a relay answers
 	Relays    []RelayOut   `json:"relays"`
 	Published []publishOut `json:"published,omitempty"`
 	Decider   string       `json:"decider,omitempty"` // of a write with a base; none: it was best effort
@@ -175,7 +178,8 @@ type EntryOut struct {
 	CreatedAt int64   `json:"created_at"`
 	Time      string  `json:"time"`
 	ID        string  `json:"id,omitempty"`
-	Hash      string  `json:"hash,omitempty"` // SHA-256 of the text
+	Hash      string  `json:"hash,omitempty"`         // SHA-256 of the text
+	Unsent    bool    `json:"not_sent_yet,omitempty"` // it waits on this machine
 }
 
 // Pair is whose memory an answer is of.
@@ -186,7 +190,7 @@ type Pair interface {
 
 // AnswerOf says what became of the relays; nil is no pair.
 func AnswerOf(m Pair, s client.Status) AnswerOut {
-	out := AnswerOut{Partial: s.Partial, Doubtful: s.Doubtful, Stale: s.Stale, Behind: s.Behind > 0, BehindN: s.Behind, Withheld: s.Withheld, Relays: RelaysOut(s.Relays), Decider: s.Decider}
+	out := AnswerOut{Partial: s.Partial, Doubtful: s.Doubtful, Stale: s.Stale, Behind: s.Behind > 0, BehindN: s.Behind, Withheld: s.Withheld, Queued: s.Queued, Relays: RelaysOut(s.Relays), Decider: s.Decider}
 	if m != nil {
 		out.Agent, out.Owner = m.Agent(), m.Owner()
 	}
@@ -207,7 +211,15 @@ func RelaysOut(relays []client.RelayStatus) []RelayOut {
 
 // EntryFor returns an entry without its text.
 func EntryFor(e client.Entry) EntryOut {
-	return EntryOut{Slug: string(e.Slug), Removed: e.Tombstone, Size: e.Size, CreatedAt: e.CreatedAt, Time: Stamp(e.CreatedAt), ID: e.ID, Hash: e.Hash}
+	return EntryOut{Slug: string(e.Slug), Removed: e.Tombstone, Size: e.Size, CreatedAt: e.CreatedAt, Time: Stamp(e.CreatedAt), ID: e.ID, Hash: e.Hash, Unsent: e.ID == "" && e.Hash != ""}
+}
+
+// Unsent marks a text that waits on this machine.
+func Unsent(yes bool) string {
+	if yes {
+		return " (" + recall.NotSent + ")"
+	}
+	return ""
 }
 
 // ErrorText returns the text of an error; "" of none.

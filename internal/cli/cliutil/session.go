@@ -96,10 +96,14 @@ func within(ctx context.Context, e *Env, write bool, do func(ctx context.Context
 	}
 	ctx, done := e.Bounded(ctx)
 	defer done()
-	if err := s.Discover(ctx); err != nil {
+	if err := s.Discover(ctx); err != nil && !client.Silent(err) { // what this machine has may do
 		return err
 	}
-	return do(ctx, s.Memory)
+	if err := do(ctx, s.Memory); err != nil || !write {
+		return err
+	}
+	s.Outbox.Rest(ctx)
+	return nil
 }
 
 // WithCopy runs do on the pair's local copy, caught up within a budget: see

@@ -71,7 +71,7 @@ tells which, by its state: "present", "removed" or "absent".`,
 			var status client.Status
 			var err error
 			if at == "" {
-				get := m.Get
+				get := m.Read
 				if lost {
 					get = m.Lost().Get
 				}
@@ -81,6 +81,9 @@ tells which, by its state: "present", "removed" or "absent".`,
 			}
 			if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
 				return cliutil.FirstOf(printAbsent(env, m, slug, entry, status, err), err)
+			}
+			if status.Queued {
+				env.Note("not sent yet: it waits on this machine until a relay answers")
 			}
 			if env.Flags.JSON {
 				out := getOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry), statePresent}
@@ -128,7 +131,7 @@ takes, and what sha256sum says of the output of mem get.`,
   engramctl mem get notes | sha256sum`,
 	}, cliutil.OnSlug(cliutil.SlugArgument, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-			entry, status, err := m.Get(ctx, slug)
+			entry, status, err := m.Read(ctx, slug)
 			if err := env.Report(status, cliutil.About(slug, entry, err)); err != nil {
 				return err
 			}

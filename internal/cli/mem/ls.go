@@ -118,7 +118,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 // listAt lists what is there or, with a time, was.
 func listAt(ctx context.Context, m *session.Memory, past time.Time) (memory.Listing, int, client.Status, error) {
 	if past.IsZero() {
-		l, status, err := m.ListAll(ctx)
+		l, status, err := m.ReadAll(ctx)
 		return l, 0, status, err
 	}
 	return m.ListAllAt(ctx, past.Unix())
@@ -165,7 +165,7 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 		if e.Tombstone {
 			size = "removed"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt))
+		fmt.Fprintf(w, "%s\t%s\t%s%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt), cliutil.Unsent(e.ID == ""))
 	}
 	return w.Flush()
 }

@@ -93,7 +93,7 @@ func withRecords(ctx context.Context, env *cliutil.Env, do func(ctx context.Cont
 		if _, err := view.ReportCopy(ctx, env, l); err != nil {
 			return err
 		}
-		return do(ctx, Thinking{&plans.Plans{Memory: s.Memory, Source: l.Source()}, s, l})
+		return do(ctx, Thinking{&plans.Plans{Memory: s.Memory, Source: l.Confirmed()}, s, l})
 	})
 }
 

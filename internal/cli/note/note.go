@@ -90,7 +90,7 @@ func noteOf(env *cliutil.Env, text string, f noteFlags) (n write.Note, err error
 	if strings.ContainsFunc(f.session, func(r rune) bool { return r <= ' ' }) {
 		return n, exit.Usagef("--session: an id has no blanks")
 	}
-	n = write.Note{Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
+	n = write.Note{Later: true, Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
 	for name, word := range f.emotion {
 		felt, err := strconv.ParseFloat(word, 64)
 		if err != nil || !slices.Contains(frontmatter.Emotions[:], name) {
@@ -119,10 +119,9 @@ func writeNote(ctx context.Context, env *cliutil.Env, n write.Note, check func(o
 			return err
 		}
 		edit.NoteCopied(env, r.Slug, r.From)
-		m.Session().PublishUses(ctx)
 		if n := m.Session().Copies.Waiting(ctx); n > 0 && n%consolidation.MicroBatch == 0 {
 			env.Note("%d episodes wait to be consolidated: engramctl mind prepare", n)
 		}
-		return env.Show(edit.WroteOut{AnswerOut: cliutil.AnswerOf(m, r.Status), EntryOut: cliutil.EntryFor(r.Entry)}, "%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+		return edit.Wrote(ctx, env, m, r.Entry, r.Status)
 	})
 }

@@ -25,6 +25,7 @@ import (
 	"engramd/internal/cli/metabolism"
 	"engramd/internal/cli/mind"
 	"engramd/internal/cli/note"
+	"engramd/internal/cli/outbox"
 	"engramd/internal/cli/project"
 	"engramd/internal/cli/proposal"
 	"engramd/internal/cli/proposal/transplant"
@@ -48,6 +49,7 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		mem.New(env),
 		core.New(env),
 		note.New(env),
+		outbox.New(env),
 		mind.NewFeedback(env),
 		metabolism.New(env),
 		intention.NewIntend(env),

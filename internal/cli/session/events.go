@@ -61,7 +61,7 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 		return "", cmp.Or(err, counted)
 	}
 	r.later(func() { _ = kept.Leave() })
-	told := &session.Telling{State: state, Copy: s.OnDisk(kept), Session: id, Harness: string(r.h), Question: question,
+	told := &session.Telling{State: state, Copy: s.OnDisk(kept, state), Session: id, Harness: string(r.h), Question: question,
 		Prompt: cmp.Or(question, r.in.Prompt), Noting: func() { r.noting.Store(true) }}
 	if where.Name != "" {
 		if unsure != nil {
@@ -90,7 +90,7 @@ func (r *hookRun) subagent(ctx context.Context) (string, error) {
 			return "", err
 		}
 		r.later(func() { _ = kept.Leave() })
-		err = s.OnDisk(kept).Read(ctx, func(v answer.View) error {
+		err = s.OnDisk(kept, state).Read(ctx, func(v answer.View) error {
 			text = hook.Titles(briefing.Project(v, where.Memory(false)))
 			return nil
 		})

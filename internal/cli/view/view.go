@@ -158,12 +158,13 @@ type FoundOut struct {
 	SupersededBy []string `json:"superseded_by,omitempty"`
 	Partly       []string `json:"partly_superseded_by,omitempty"`
 	Contradicts  []string `json:"contradicts,omitempty"`
+	Unsent       bool     `json:"not_sent_yet,omitempty"` // it waits on this machine
 }
 
 // FoundOf returns a hit as JSON shows it.
 func FoundOf(h answer.Hit) FoundOut {
 	out := FoundOut{Slug: h.Slug, Title: h.Title, Type: string(h.Type), Project: h.Project, Trust: h.Trust.String(), State: string(h.State), Time: cliutil.Stamp(h.UpdatedAt), Size: h.Size,
-		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, When: view.When(h.When)}
+		Why: h.Why, Words: h.Words, SupersededBy: h.SupersededBy, Partly: h.PartlySupersededBy, Contradicts: h.Contradicts, Unsent: h.Head.Unsent, When: view.When(h.When)}
 	if h.Fit != recall.None {
 		out.Fit = h.Fit.String()
 	}

@@ -60,7 +60,7 @@ func memEdit(ctx context.Context, env *cliutil.Env, slug nipae.Slug, check func(
 		return err
 	}
 	return InEditor(ctx, env, slug, head.Text, "nothing changed", func(text string) error {
-		return writeEdited(ctx, env, m, slug, text, memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone), Check: check})
+		return writeEdited(ctx, env, m, slug, text, memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone), Check: check, Later: &memory.Later{}})
 	})
 }
 
@@ -91,10 +91,10 @@ func InEditor(ctx context.Context, env *cliutil.Env, slug nipae.Slug, old, uncha
 func editable(ctx context.Context, env *cliutil.Env, c *client.Client, m *session.Memory, slug nipae.Slug) (client.Entry, error) {
 	ctx, done := env.Bounded(ctx)
 	defer done()
-	if err := m.Session().Discover(ctx); err != nil {
+	if err := m.Session().Discover(ctx); err != nil && !client.Silent(err) {
 		return client.Entry{}, err
 	}
-	head, status, err := m.Get(ctx, slug)
+	head, status, err := m.Writes().Get(ctx, slug)
 	if errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrTombstone) {
 		return client.Entry{}, nil
 	}
@@ -109,7 +109,7 @@ func writeEdited(ctx context.Context, env *cliutil.Env, m *session.Memory, slug 
 		return err
 	}
 	NoteCopied(env, slug, r.From)
-	return env.Show(WroteOut{cliutil.AnswerOf(m, r.Status), cliutil.EntryFor(r.Entry)}, "%s  %d B  hash %s\n", r.Slug, r.Size, r.Hash)
+	return Wrote(ctx, env, m, r.Entry, r.Status)
 }
 
 // draftFile makes a file with a text that nobody else reads.

@@ -54,7 +54,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 			return exit.Usagef("which version is the patch made for? Give --base (engramctl mem hash %s), or make it with git diff", slug)
 		}
 		return writeOne(ctx, env, slug, func(ctx context.Context, m *session.Memory) (client.Entry, client.Status, error) {
-			entry, status, err := m.Get(ctx, slug)
+			entry, status, err := m.Writes().Get(ctx, slug)
 			if err != nil {
 				return entry, status, err
 			}
@@ -63,7 +63,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 				return entry, status, err
 			}
 			to := o.set
-			to.Whole = env.Flags.Strict
+			to.Whole, to.Later = env.Flags.Strict, &memory.Later{Silent: status.Stale}
 			to.Check = AsItStands(ctx, env, m, slug, cliutil.Guard(o.allow))
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)

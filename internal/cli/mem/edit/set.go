@@ -118,7 +118,7 @@ func runSet(ctx context.Context, env *cliutil.Env, c *cobra.Command, o setOption
 			return err
 		}
 	}
-	o.set.Whole, o.set.Check = env.Flags.Strict, cliutil.Guard(o.allow)
+	o.set.Whole, o.set.Later, o.set.Check = env.Flags.Strict, &memory.Later{}, cliutil.Guard(o.allow)
 	if o.f.changed(c) {
 		if len(args) > 1 && draft.Text == "" {
 			return exit.Usagef("an empty text has no fields; without VALUE only fields change")
@@ -163,9 +163,19 @@ func writeOne(ctx context.Context, env *cliutil.Env, slug nipae.Slug, do func(co
 		for _, old := range (&write.Writer{Memory: m}).Unmarked(ctx, entry.Text) {
 			env.Note("%s is still active: engramctl mem set %s --supersedes %s marks it as superseded", old, slug, old)
 		}
-		m.Session().PublishUses(ctx)
-		return env.Show(WroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)}, "%s  %d B  hash %s\n", entry.Slug, entry.Size, entry.Hash)
+		return Wrote(ctx, env, m, entry, status)
 	})
+}
+
+// Wrote says what was written, or waits.
+func Wrote(ctx context.Context, env *cliutil.Env, m *session.Memory, entry client.Entry, status client.Status) error {
+	kept := ""
+	if status.Queued {
+		kept = "  " + session.Kept
+	} else {
+		m.Session().PublishUses(ctx)
+	}
+	return env.Show(WroteOut{cliutil.AnswerOf(m, status), cliutil.EntryFor(entry)}, "%s  %d B  hash %s%s\n", entry.Slug, entry.Size, entry.Hash, kept)
 }
 
 func restoreCommand(env *cliutil.Env) *cobra.Command {

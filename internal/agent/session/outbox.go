@@ -1,0 +1,297 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/client/memory"
+	"engramd/internal/memory/recall/answer"
+	memorystate "engramd/internal/memory/state"
+	"engramd/nips/nipae"
+)
+
+// Outbox is what the agent wrote while no relay answered. It is kept in the state,
+// unsigned: what is sent is signed then. Only an agent that keeps a state has one.
+type Outbox struct {
+	s *Session
+
+	mu     sync.Mutex
+	opened *memorystate.State // for a session that does not serve; nil: not yet, or none
+	failed bool               // it cannot be opened
+	queued atomic.Bool        // a write of this session waits
+	mark   memorystate.Mark   // of all
+	all    []Waiting
+}
+
+// Kept says of a write that it waits.
+const Kept = "kept on this machine; it is sent when a relay answers"
+
+// Waiting is a write that waits.
+type Waiting struct {
+	memorystate.Queued
+	content
+}
+
+// content is what the state keeps of one, as JSON.
+type content struct {
+	Text string `json:"text"` // as it was composed, fields and all
+	// Base is the hash of the text that it was made from, memory.BaseNone for none; ""
+	// is not known.
+	Base string `json:"base,omitempty"`
+	// How it was made of that, if it can be made of another: memory.Later.
+	Append string `json:"append,omitempty"`
+	Old    string `json:"old,omitempty"`
+	New    string `json:"new,omitempty"`
+	// Moved says that it was taken over from another file: whoever has that may have
+	// sent it.
+	Moved bool `json:"moved,omitempty"`
+}
+
+// How says in a word how it was made.
+func (w Waiting) How() string {
+	switch {
+	case w.Append != "":
+		return "append"
+	case w.Old != "":
+		return "edit"
+	}
+	return "set"
+}
+
+// Entry is the text as it will be.
+func (w Waiting) Entry() client.Entry {
+	return client.Entry{Slug: nipae.Slug(w.Slug), Text: w.Text, Size: len(w.Text), Hash: client.Hash(w.Text), CreatedAt: w.At.Unix()}
+}
+
+// state is where the outbox is kept, nil for none: where relays are named, it is about
+// those. It stays open as long as the session.
+func (o *Outbox) state(ctx context.Context) *memorystate.State {
+	live := o.s.live
+	switch {
+	case o.s.o.Client.Named || o.s.Memory == nil:
+		return nil
+	case live != nil:
+		return live.state
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.opened == nil && !o.failed {
+		o.opened = o.s.StateIfKept(context.WithoutCancel(ctx), o.s.Warn)
+		o.failed = o.opened == nil
+	}
+	return o.opened
+}
+
+func (o *Outbox) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.opened != nil {
+		_ = o.opened.Close() // each write of it is kept already
+	}
+	o.opened, o.failed = nil, true
+}
+
+// takes reports whether a write may wait: not where every relay is waited for, nor for
+// who gave up.
+func (o *Outbox) takes(ctx context.Context) bool {
+	return !o.s.o.All && !errors.Is(ctx.Err(), context.Canceled) && o.s.Memory.Writable() && !o.s.Memory.Reversed() && o.state(ctx) != nil
+}
+
+// All returns what waits, in its order.
+func (o *Outbox) All(ctx context.Context) ([]Waiting, error) {
+	state := o.state(ctx)
+	if state == nil {
+		return nil, nil
+	}
+	return decoded(state.Outbox.All(ctx, ""))
+}
+
+// read is All for who reads often, but for Sent and Reason, which may be old.
+func (o *Outbox) read(ctx context.Context, state *memorystate.State) ([]Waiting, error) {
+	if state == nil {
+		return nil, nil
+	}
+	mark, err := state.Outbox.Mark(ctx)
+	if err != nil || mark.Count == 0 {
+		return nil, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if mark == o.mark {
+		return o.all, nil
+	}
+	all, err := decoded(state.Outbox.All(ctx, ""))
+	if err == nil {
+		o.mark, o.all = mark, all
+	}
+	return all, err
+}
+
+func decoded(queued []memorystate.Queued, err error) (all []Waiting, _ error) {
+	for _, q := range queued {
+		w := Waiting{Queued: q}
+		if err := json.Unmarshal(q.Data, &w.content); err != nil {
+			return nil, fmt.Errorf("a write that waits is damaged: %w", err)
+		}
+		w.Data = nil
+		all = append(all, w)
+	}
+	return all, err
+}
+
+// last is the newest write that waits at a slug.
+func (o *Outbox) last(ctx context.Context, slug nipae.Slug) (w Waiting, ok bool) {
+	all := o.known(ctx, o.state(ctx))
+	for i := range all {
+		if all[i].Slug == string(slug) {
+			w, ok = all[i], true
+		}
+	}
+	return w, ok
+}
+
+// known is read for who can do without.
+func (o *Outbox) known(ctx context.Context, state *memorystate.State) []Waiting {
+	all, err := o.read(ctx, state)
+	if err != nil {
+		o.s.warn("what waits on this machine is not known: %v", err)
+	}
+	return all
+}
+
+// held are the texts that wait, one for each slug.
+func (o *Outbox) held(ctx context.Context, state *memorystate.State) (all []answer.Held) {
+	last := map[string]client.Entry{}
+	for _, w := range o.known(ctx, state) {
+		last[w.Slug] = w.Entry()
+	}
+	for slug, e := range last {
+		all = append(all, answer.Held{Head: answer.Head{Slug: slug, Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
+	}
+	return all
+}
+
+// over lays what waits over what relays have.
+func (o *Outbox) over(confirmed answer.Source, state func(context.Context) *memorystate.State) answer.Source {
+	return answer.Over(confirmed, func(ctx context.Context) []answer.Held { return o.held(ctx, state(ctx)) })
+}
+
+// putTime is how long this machine may take to keep a write.
+const putTime = 5 * time.Second
+
+// attempt is what came of a write that no relay answered.
+type attempt struct {
+	read *string // the text that was there, "" for none; nil: that was not answered either
+	sent string  // the id of an event that may be stored; "" for none
+}
+
+// put keeps a write for when a relay answers. Errors are
+// *client.ConflictError, client.ErrTooLarge, those of SetOptions.Check, and
+// client.ErrNoRelay with why it cannot be kept, as state.ErrOutboxFull.
+func (o *Outbox) put(ctx context.Context, slug nipae.Slug, text string, so memory.SetOptions, status client.Status, tried attempt) (client.Entry, client.Status, error) {
+	ctx, done := context.WithTimeout(context.WithoutCancel(ctx), o.s.allow(putTime))
+	defer done()
+	for {
+		w, err := o.made(ctx, slug, text, so, tried.read)
+		if err != nil {
+			return client.Entry{}, status, err
+		}
+		after := w.N
+		w.N, w.Sent, w.At = 0, tried.sent, time.Now()
+		if w.Data, err = json.Marshal(w.content); err != nil {
+			return client.Entry{}, status, err
+		}
+		_, err = o.state(ctx).Outbox.Put(ctx, w.Queued, after)
+		if errors.Is(err, memorystate.ErrOvertaken) {
+			continue
+		}
+		if err != nil {
+			return client.Entry{}, status, fmt.Errorf("%w, and it cannot be kept on this machine: %w", client.ErrNoRelay, err)
+		}
+		status.Queued = true
+		o.queued.Store(true)
+		return w.Entry(), status, nil
+	}
+}
+
+// made composes what is kept. Its place is that of the write before it at the slug.
+func (o *Outbox) made(ctx context.Context, slug nipae.Slug, text string, so memory.SetOptions, read *string) (w Waiting, err error) {
+	body := nipae.NewProfile(text)
+	if !slug.IsCore() {
+		body, err = nipae.NewMemory(slug, text)
+	}
+	if err == nil {
+		_, err = body.Bytes()
+	}
+	if errors.Is(err, nipae.ErrTooLarge) {
+		err = fmt.Errorf("%w: %w", client.ErrTooLarge, err)
+	}
+	if err != nil {
+		return w, err
+	}
+	old, w := o.before(ctx, slug)
+	w.Slug, w.Text = string(slug), text
+	if l := so.Later; l != nil {
+		w.Append, w.Old, w.New = l.Append, l.Old, l.New
+	}
+	switch {
+	case read != nil && *read == "":
+		w.Base = memory.BaseNone
+		return w, nil // it was checked
+	case read != nil:
+		w.Base = client.Hash(*read)
+		return w, nil
+	case so.Base != "" && w.Base != "" && so.Base != w.Base:
+		conflict := &client.ConflictError{Reason: "the text is not the one that the change was made for"}
+		if old.Hash != "" {
+			conflict.Theirs = &old
+		}
+		return w, conflict
+	}
+	w.Base = cmp.Or(w.Base, so.Base)
+	if so.Check != nil {
+		err = so.Check(old.Text, text)
+	}
+	return w, err
+}
+
+// before is what a write at a slug is made from: what waits there, or what this machine
+// knows. w has its hash and its place.
+func (o *Outbox) before(ctx context.Context, slug nipae.Slug) (old client.Entry, w Waiting) {
+	if last, ok := o.last(ctx, slug); ok {
+		old, w.N = last.Entry(), last.N
+		w.Base = old.Hash
+		return old, w
+	}
+	old, known := o.s.knows(ctx, slug)
+	switch {
+	case !known:
+	case old.Hash == "":
+		w.Base = memory.BaseNone
+	default:
+		w.Base = old.Hash
+	}
+	return old, w
+}
+
+// knows is the newest text of a slug that this machine knows; without a hash it knows
+// that there is none.
+func (s *Session) knows(ctx context.Context, slug nipae.Slug) (e client.Entry, known bool) {
+	m := s.Memory
+	at, err := s.known.At(ctx, nipae.AddressIn(m.Conversation(), m.Agent(), m.Owner(), slug))
+	if err != nil || at.Event == nil {
+		return e, err == nil && at.Tombstone
+	}
+	engram, err := nipae.Open(m.Conversation(), m.Agent(), m.Owner(), at.Event)
+	if err != nil || at.Tombstone {
+		return e, err == nil
+	}
+	return client.EntryOf(engram), true
+}

@@ -1,0 +1,360 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/client"
+	"engramd/internal/client/memory"
+	"engramd/internal/memory/apart"
+	memorystate "engramd/internal/memory/state"
+	"engramd/internal/memory/write"
+	"engramd/internal/platform/files"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// Sent says what came of sending.
+type Sent struct {
+	Written []nipae.Slug
+	Rebased []nipae.Slug // of Written: made on a newer text than the one that was known
+	Apart   []nipae.Slug // met a newer text: see internal/memory/apart
+	Left    int          // writes that wait still
+}
+
+// flush sends what waits at a slug, before that is read or written. What cannot be sent
+// waits still.
+func (o *Outbox) flush(ctx context.Context, slug nipae.Slug) {
+	if _, ok := o.last(ctx, slug); ok {
+		_, _ = o.Send(ctx, slug)
+	}
+}
+
+// Send sends what waits, in its order; "" is at every slug. What waits at one slug is
+// one write. Of several processes one sends: others wait for it as long as ctx lasts.
+// The error is that of a relay's silence, and of the state; what is refused is noted
+// (Queued.Reason), and the rest goes on.
+func (o *Outbox) Send(ctx context.Context, slug nipae.Slug) (out Sent, err error) {
+	state := o.state(ctx)
+	if state == nil || !o.s.Memory.Writable() {
+		return out, nil
+	}
+	unlock, err := o.lock(ctx, state)
+	if err != nil {
+		return out, err
+	}
+	defer unlock()
+	all, err := decoded(state.Outbox.All(ctx, string(slug)))
+	for _, c := range chains(all) {
+		c.o, c.state, c.out = o, state, &out
+		if err == nil {
+			err = c.send(ctx)
+		}
+		if err != nil {
+			break
+		}
+	}
+	mark, unknown := state.Outbox.Mark(context.WithoutCancel(ctx))
+	out.Left = int(mark.Count)
+	return out, cmp.Or(err, unknown)
+}
+
+// lockPoll is how often it is looked whether another process has done with sending.
+const lockPoll = 20 * time.Millisecond
+
+func (o *Outbox) lock(ctx context.Context, state *memorystate.State) (unlock func(), err error) {
+	writer, err := state.Writer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f, err := files.OpenNoFollow(filepath.Join(o.s.o.State, hex.EncodeToString(writer[:])+".outbox.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the outbox: %w", err)
+	}
+	if err := files.Lock(ctx, f, lockPoll); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("lock the outbox: %w", err)
+	}
+	return func() { _ = files.Unlock(f) }, nil
+}
+
+// chain is what waits at one slug, of which each was made from the one before it.
+type chain struct {
+	o     *Outbox
+	state *memorystate.State
+	out   *Sent
+	slug  nipae.Slug
+	all   []Waiting
+	// doubt says that the writes may have been stored, and another one after them: they
+	// are not made on another text.
+	doubt bool
+}
+
+func chains(all []Waiting) (list []*chain) {
+	at := map[string]*chain{}
+	for _, w := range all {
+		c := at[w.Slug]
+		if c == nil || w.Base != client.Hash(c.all[len(c.all)-1].Text) {
+			c = &chain{slug: nipae.Slug(w.Slug)}
+			at[w.Slug], list = c, append(list, c)
+		}
+		c.all = append(c.all, w)
+		c.doubt = c.doubt || w.Moved
+	}
+	return list
+}
+
+func (c *chain) ids() (ids []string) {
+	for _, w := range c.all {
+		ids = append(ids, w.ID)
+	}
+	return ids
+}
+
+// note keeps why a chain waits still. What a relay says is kept as it is told.
+func (c *chain) note(ctx context.Context, as func(memorystate.Outbox, context.Context, string, ...string) error, reason error) error {
+	return as(c.state.Outbox, context.WithoutCancel(ctx), client.Printable(reason.Error()), c.ids()...)
+}
+
+// sends is how often a chain is made on what is there.
+const sends = 4
+
+// send sends a chain.
+func (c *chain) send(ctx context.Context) error {
+	if settled, err := c.settle(ctx); err != nil || !settled || len(c.all) == 0 {
+		return err
+	}
+	for range sends {
+		head, partial, err := c.head(ctx)
+		if err != nil {
+			return c.failed(ctx, err)
+		}
+		if partial && head.Hash == "" && c.base() != "" {
+			return c.note(ctx, memorystate.Outbox.Held, client.ErrPartial)
+		}
+		text, rebased, err := c.on(ctx, head)
+		if err != nil {
+			return c.apart(ctx, head)
+		}
+		if head.Hash != "" && text == head.Text {
+			return c.stored(ctx, c.ids())
+		}
+		err = c.write(ctx, c.slug, text, head)
+		var conflict *client.ConflictError
+		var moved *movedError
+		switch {
+		case err == nil:
+			c.out.Written = append(c.out.Written, c.slug)
+			if rebased {
+				c.out.Rebased = append(c.out.Rebased, c.slug)
+			}
+			return c.stored(ctx, c.ids())
+		case errors.As(err, &conflict):
+			c.doubt = c.doubt || conflict.Sent
+		case !errors.As(err, &moved):
+			return c.failed(ctx, err)
+		}
+	}
+	return c.note(ctx, memorystate.Outbox.Held, fmt.Errorf("another text was there each of %d times", sends))
+}
+
+// settle finds out what became of writes that were sent before, and takes out those
+// that are stored. Without settled it is not known.
+func (c *chain) settle(ctx context.Context) (settled bool, err error) {
+	i := slices.IndexFunc(c.all, func(w Waiting) bool { return w.Sent != "" })
+	if i < 0 {
+		return true, nil
+	}
+	event := c.all[i].Sent
+	found, whole, err := c.o.s.Memory.Lookup(ctx, []string{event})
+	if err != nil {
+		return false, err
+	}
+	there := len(found[event]) > 0
+	if !there && !whole {
+		return false, c.note(ctx, memorystate.Outbox.Held, errors.New("it was sent, and not every relay says whether it has it"))
+	}
+	if !there { // another write may have taken its place
+		versions, _, _ := c.o.s.Memory.Log(ctx, c.slug)
+		there = slices.ContainsFunc(versions, func(v memory.Version) bool { return v.ID == event })
+	}
+	if c.doubt = c.doubt || !there; !there {
+		return true, nil
+	}
+	var ids []string
+	c.all = slices.DeleteFunc(c.all, func(w Waiting) bool {
+		if w.Sent == event {
+			ids = append(ids, w.ID)
+		}
+		return w.Sent == event
+	})
+	c.out.Written = append(c.out.Written, c.slug)
+	return true, c.stored(ctx, ids)
+}
+
+func (c *chain) stored(ctx context.Context, ids []string) error {
+	return c.state.Outbox.Remove(context.WithoutCancel(ctx), ids...)
+}
+
+// failed keeps why a chain was not sent. What no relay answered ends the sending.
+func (c *chain) failed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case client.Silent(err):
+		return err
+	case errors.Is(err, client.ErrUnverified), errors.Is(err, client.ErrPartial):
+		return c.note(ctx, memorystate.Outbox.Held, err)
+	}
+	return c.note(ctx, memorystate.Outbox.Refused, err)
+}
+
+// base is the hash of the text that the chain was made from, "" for none.
+func (c *chain) base() string {
+	if base := c.all[0].Base; base != memory.BaseNone {
+		return base
+	}
+	return ""
+}
+
+// head reads what is there; without a hash there is nothing.
+func (c *chain) head(ctx context.Context) (head client.Entry, partial bool, err error) {
+	head, status, err := c.o.s.Memory.Get(ctx, c.slug)
+	switch {
+	case status.Stale:
+		return head, true, client.ErrNoRelay
+	case errors.Is(err, client.ErrNoRelay):
+		return head, true, err
+	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone), errors.Is(err, client.ErrPartial):
+		return client.Entry{}, errors.Is(err, client.ErrPartial), nil
+	}
+	return head, status.Partial, err
+}
+
+// write writes a text where the head is, or nothing.
+func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head client.Entry) error {
+	m := c.o.s.Memory
+	set := func(so memory.SetOptions) error {
+		so.AllowEmpty = true
+		if slug == c.slug {
+			so.Signed = func(id string) error { return c.state.Outbox.Signed(ctx, id, c.ids()...) }
+		}
+		_, _, err := m.kept(ctx)(m.Memory.Set(ctx, slug, text, so))
+		return err
+	}
+	err := set(memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone)})
+	if head.Hash == "" && errors.Is(err, client.ErrPartial) { // as who writes without a base
+		err = set(memory.SetOptions{Check: func(old, _ string) error {
+			if old != "" {
+				return &movedError{}
+			}
+			return nil
+		}})
+	}
+	return err
+}
+
+// movedError is a text where there was none a moment ago.
+type movedError struct{}
+
+func (*movedError) Error() string { return "another text is there by now" }
+
+// errUnfit means that a write cannot be made on the text that is there.
+var errUnfit = errors.New("it does not fit the text that is there")
+
+// on makes the chain's text on what is there. It is the last of the chain where that is
+// what the first was made from; else each is made again.
+func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased bool, err error) {
+	last := c.all[len(c.all)-1].Text
+	switch {
+	case head.Hash == c.base(), head.Hash != "" && head.Text == last:
+		return last, false, nil
+	case c.doubt || head.Hash == "":
+		return "", false, errUnfit
+	}
+	on := &draft{head}
+	for _, w := range c.all {
+		f := frontmatter.Parse(w.Text).Fields()
+		by := write.Writer{Memory: on, Source: f.Source, Session: f.Session, Project: f.Project, Clock: func() time.Time { return w.At }}
+		if f.Trust == frontmatter.External {
+			by.Copied = func(string) (string, bool) { return w.Slug, true }
+		}
+		switch {
+		case w.Append != "":
+			_, err = by.Append(ctx, c.slug, w.Append, memory.SetOptions{})
+		case w.Old != "":
+			_, err = by.Edit(ctx, c.slug, w.Old, w.New, memory.SetOptions{})
+		default:
+			err = errUnfit
+		}
+		if err != nil {
+			return "", false, err
+		}
+	}
+	return on.Text, true, nil
+}
+
+// draft is a memory of one text, on which writes are made again.
+type draft struct{ client.Entry }
+
+func (d *draft) Get(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
+	return d.Entry, client.Status{}, nil
+}
+
+func (d *draft) Set(_ context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
+	if err := o.Check(d.Text, text); err != nil {
+		return d.Entry, client.Status{}, err
+	}
+	d.Entry = client.Entry{Slug: slug, Text: text, Size: len(text), Hash: client.Hash(text)}
+	return d.Entry, client.Status{}, nil
+}
+
+func (d *draft) ListAll(context.Context) (memory.Listing, client.Status, error) {
+	return memory.Listing{}, client.Status{}, errors.ErrUnsupported
+}
+
+func (d *draft) RemoveVersion(context.Context, nipae.Slug, string) (client.Entry, client.Status, error) {
+	return d.Entry, client.Status{}, errors.ErrUnsupported
+}
+
+// apart keeps the chain's text as a memory of its own, beside the one that it met.
+func (c *chain) apart(ctx context.Context, head client.Entry) error {
+	last := c.all[len(c.all)-1]
+	slug := apart.Slug(last.ID)
+	text, err := apart.Unit{Of: string(c.slug), Written: last.At, Text: last.Text}.Render()
+	if err == nil {
+		err = c.write(ctx, slug, text, client.Entry{})
+	}
+	if errors.Is(err, client.ErrConflict) {
+		if there, _, failed := c.o.s.Memory.Get(ctx, slug); failed == nil && there.Text == text {
+			err = nil // before this process was killed
+		}
+	}
+	if err != nil {
+		return c.failed(ctx, fmt.Errorf("it met a newer text, and could not be kept beside it: %w", err))
+	}
+	c.out.Apart = append(c.out.Apart, c.slug)
+	return c.stored(ctx, c.ids())
+}
+
+// String says it in a line; "" for nothing.
+func (s Sent) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{len(s.Written), "sent"}, {len(s.Rebased), "of them made on a newer text"}, {len(s.Apart), "met a newer text, and is kept beside it"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
