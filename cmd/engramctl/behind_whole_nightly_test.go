@@ -1,0 +1,5 @@
+//go:build nightly
+
+package main
+
+func init() { wholeTable = true }
