@@ -76,10 +76,10 @@ func (m *Memory) Writes() write.Memory { return writes{m} }
 
 type writes struct{ *Memory }
 
-// Get is memory.Memory.Get.
+// Get is memory.Memory.Onto.
 func (w writes) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
 	w.s.Outbox.flush(ctx, slug)
-	e, status, err := w.Memory.Get(ctx, slug)
+	e, status, err := w.Memory.Onto(ctx, slug)
 	if !status.Stale && !client.Silent(err) {
 		return e, status, err
 	}

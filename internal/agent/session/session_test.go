@@ -128,7 +128,7 @@ func TestWritesAreKept(t *testing.T) {
 // TestEveryWriteIsKept: each method of memory.Memory that returns what it wrote is
 // one of Memory itself.
 func TestEveryWriteIsKept(t *testing.T) {
-	reads := map[string]bool{} // of a Reader, which writes nothing
+	reads := map[string]bool{"Onto": true} // it sends what this machine has
 	for m := range reflect.TypeFor[*memory.Reader]().Methods() {
 		reads[m.Name] = true
 	}

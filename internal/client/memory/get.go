@@ -87,7 +87,11 @@ func (r *Reader) shownBy(ctx context.Context, t client.Target, col *client.Colle
 func (r *Reader) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
 	ctx, cancel := r.c.Operation(ctx)
 	defer cancel()
-	reading, status, at, err := r.readingKnown(ctx, slug)
+	return r.got(r.readingKnown(ctx, slug))
+}
+
+// got is what Get returns of a reading.
+func (r *Reader) got(reading nipae.Reading, status client.Status, at client.Newest, err error) (client.Entry, client.Status, error) {
 	if ours, ok := r.opened(at); ok && errors.Is(err, client.ErrNoRelay) && !errors.Is(err, client.ErrAuth) && !status.Named {
 		status.Stale, status.Partial = true, true
 		entry := client.EntryOf(ours)

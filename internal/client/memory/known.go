@@ -263,6 +263,21 @@ func (r *Reader) missing(ctx context.Context, k client.Known, l nipae.Listing) (
 	return missing, nil
 }
 
+// Onto is Get of what a write at a slug goes onto: a version that this machine knows, and
+// no relay shows, is sent before. Where that is refused, because an operator removed it,
+// it is what relays show.
+func (m *Memory) Onto(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	ctx, cancel := m.c.Operation(ctx)
+	defer cancel()
+	reading, status, at, err := m.readingKnown(ctx, slug)
+	if err == nil && status.Behind > 0 && !status.Named {
+		if reading, status, err = m.deliver(ctx, slug, reading, status); err != nil {
+			return client.Entry{}, status, err
+		}
+	}
+	return m.got(reading, status, at, err)
+}
+
 // deliver sends a version that this machine knows, and no relay shows, before it is
 // superseded. It returns what the write goes onto: that, or what relays show where their
 // operator removed it, or the agent's key had it deleted.

@@ -1,6 +1,7 @@
 package write
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,7 @@ func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, che
 	if out.Result, err = w.moved(ctx, head, to, head.Text, check); err != nil {
 		return out, err
 	}
+	out.Status.Removed = cmp.Or(out.Status.Removed, status.Removed)
 	if _, _, out.Kept = w.Memory.RemoveVersion(ctx, from, head.Hash); out.Kept != nil && absent(out.Kept) {
 		out.Kept = nil // somebody removed it meanwhile
 	}
