@@ -25,7 +25,7 @@ func (m *machine) call(tool string, args map[string]any) (got hooked) {
 		}
 		got.stdout = res.Content[0].(*sdk.TextContent).Text
 		if code, _, _ := strings.Cut(got.stdout, ":"); res.IsError {
-			got.code = map[string]int{"behind": 6, "conflict": 5, "partial": 4, "not_found": 1}[code]
+			got.code = map[string]int{"behind": 6, "conflict": 5, "partial": 4, "not_found": 1, "removed": 1}[code]
 		}
 	})
 	return got

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"engramd/internal/cli/core"
 )
 
 // lostCell is one cell of the table: what relays show, and how the machine knows what was
@@ -158,7 +160,7 @@ func coreText(c lostCell, got hooked) string {
 		}
 		return ""
 	case c.answer() == nothing:
-		if !strings.Contains(got.stdout, "You have no core memory yet") {
+		if !strings.Contains(got.stdout, core.CoreHint) {
 			return "it does not say how to begin"
 		}
 	}
@@ -187,6 +189,7 @@ var wholeTable = false
 // TestBehind has every command that reads look at relays in every condition, from machines
 // that know what was there, each in its own way.
 func TestBehind(t *testing.T) {
+	t.Parallel()
 	l := newLostTable(t, "mem/notes")
 	for _, condition := range conditions {
 		t.Run(condition, func(t *testing.T) {

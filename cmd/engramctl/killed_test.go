@@ -41,7 +41,7 @@ func newKiller(t *testing.T) (*killer, *machine) {
 func (k *killer) serve(c *clienttest.Conn) {
 	for f, ok := c.Read(); ok; f, ok = c.Read() {
 		if !k.shoots(f) {
-			k.Answer(c, f)
+			k.says(c, f)
 		}
 	}
 }
