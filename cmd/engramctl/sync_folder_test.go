@@ -210,7 +210,7 @@ func TestFolderRoundTrip(t *testing.T) {
 	for name, text := range texts {
 		write(name, text)
 	}
-	for _, args := range [][]string{{"import", "here", "--yes"}, {"export", "there", "--yes"}} {
+	for _, args := range [][]string{{"import", "here", "--trust", "observed", "--yes"}, {"export", "there", "--yes"}} {
 		var out strings.Builder
 		if code := machine("this", &out, args...).Run(t.Context()); code != exit.OK {
 			t.Fatalf("%v: exit code %d\n%s", args, code, out.String())

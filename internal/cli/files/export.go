@@ -12,6 +12,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/folder"
+	"engramd/nips/frontmatter"
 )
 
 // NewExport returns the command export.
@@ -49,11 +50,17 @@ func NewImport(env *cliutil.Env) *cobra.Command {
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
 		Use:   "import DIR|FILE.jsonl|--from SOURCE PATH [--yes] [--dry-run] [--delete] [--update] [--prefix SLUG] [--trust observed] [--allow-secret] [--json]",
 		Short: "Bring in a folder of text files, or what another tool remembers",
-		Long: `Write into the memory what was changed in a folder that engramctl export made, or any
-folder of .md files: DIR/mem/people/ana.md becomes mem/people/ana, byte for byte. A name
-that is no slug becomes one in small letters with "-"; two files of one slug are an
-error. Left alone are index.md, NAME.conflict.md, hidden files, links, and what is no
+		Long: `Write into the memory what was changed in a folder of .md files that is this agent's own:
+one that engramctl export or sync began on this machine, or that a person registered
+(engramctl folder register). DIR/mem/people/ana.md becomes mem/people/ana, byte for byte.
+A name that is no slug becomes one in small letters with "-"; two files of one slug are
+an error. Left alone are index.md, NAME.conflict.md, hidden files, links, and what is no
 text.
+
+Any other folder is taken as with --from folder: as somebody else's words, without a
+core, a narrative and intentions. --trust observed says that it is this agent's own, and
+registers it. One with a state of engramctl's that this machine has not registered is
+refused.
 
 The first run with a folder only shows what it would do; --yes does it, and makes a
 snapshot first. What was changed in the memory too is a conflict (exit code 5): its text
@@ -67,6 +74,7 @@ with --yes, by the same rules, and what is there with another text is left alone
 
 ` + importFromHelp(),
 		Example: `  engramctl import ~/memory
+  engramctl import ~/Downloads/notes --yes
   engramctl import --from claude-code ~/.claude
   engramctl import --from claude-code ~/.claude --yes
   engramctl import --from obsidian ~/Vault --prefix mem/vault --yes`,
@@ -83,22 +91,40 @@ with --yes, by the same rules, and what is there with another text is left alone
 			}
 			return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun)
 		}
-		if o.source.prefix != "" || o.source.trust != "" || o.source.update {
-			return exit.Usagef("--prefix, --trust and --update are for --from")
-		}
-		o.folder.Allow = o.source.allow
-		if isPlain(env, args[0]) {
-			if o.folder.Delete {
-				return exit.Usagef("--delete is for a folder of text files")
-			}
-			return importPlain(ctx, env, args[0], o.folder)
-		}
-		return runFolder(ctx, env, folder.Import, args[0], o.folder)
+		return importFiles(ctx, env, args[0], o.source, o.folder)
 	}))
 	o.source.flags(c)
 	c.Flags().BoolVar(&o.folder.Yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
 	o.folder.Add(c, folder.Import)
 	return c
+}
+
+// importFiles takes a folder of texts, or a plain export. The texts of a folder that is
+// not the agent's own are taken as another tool's are.
+func importFiles(ctx context.Context, env *cliutil.Env, arg string, from fromOptions, f Options) error {
+	plain := isPlain(env, arg)
+	switch {
+	case from.prefix != "" || from.update:
+		return exit.Usagef("--prefix and --update are for --from")
+	case plain && (from.trust != "" || f.Delete):
+		return exit.Usagef("--trust and --delete are for a folder of text files")
+	case from.trust != "" && from.trust != frontmatter.Observed.String():
+		return exit.Usagef("--trust %q: the texts of a folder are the agent's own where it is registered, and with observed, else external", from.trust)
+	}
+	f.Allow, f.Vouched = from.allow, from.trust != ""
+	if plain {
+		return importPlain(ctx, env, arg, f)
+	}
+	err := runFolder(ctx, env, folder.Import, arg, f)
+	if !errors.Is(err, errStrange) {
+		return err
+	}
+	if f.Delete {
+		return exit.Usagef("--delete is for a folder that is this agent's own, and %s is not registered on this machine", arg)
+	}
+	env.Note("%s is not registered on this machine: its texts are taken as somebody else's words, below mem/imported/folder. --trust observed says that they are this agent's own", arg)
+	from.from = "folder"
+	return importFrom(ctx, env, arg, from, f.Yes && !f.DryRun)
 }
 
 // How sync --watch waits.

@@ -23,7 +23,7 @@ import (
 )
 
 // Options are those of export, import and sync of a folder.
-type Options struct{ Delete, Yes, DryRun, all, Allow bool }
+type Options struct{ Delete, Yes, DryRun, all, Allow, Vouched bool }
 
 // Add gives a command the flags.
 func (f *Options) Add(c *cobra.Command, mode folder.Mode) {
@@ -37,8 +37,6 @@ func (f *Options) Add(c *cobra.Command, mode folder.Mode) {
 	}
 	if mode != folder.Export && fs.Lookup("allow-secret") == nil {
 		cliutil.SecretFlag(c, &f.Allow)
-	}
-	if fs.Lookup("json") == nil {
 	}
 }
 
@@ -59,6 +57,9 @@ type folderRun struct {
 	status client.Status
 	out    folderOut
 	writer *folderMemory
+	// offer asks about a folder that is not registered, before anything is done; nil
+	// for none.
+	offer func(context.Context, []folder.Step) error
 }
 
 // withFolder opens a folder and the memory that it is of.
@@ -73,7 +74,7 @@ func withFolder(ctx context.Context, env *cliutil.Env, mode folder.Mode, dir str
 		return exit.Usagef("%w: with the owner's key a folder can be exported, and neither imported nor synced", client.ErrReadOnly)
 	}
 	r := &folderRun{Env: env, Options: f, mode: mode, dir: dir, c: c, m: m}
-	if err := r.openTree(); err != nil {
+	if err := r.openTree(ctx, opened); err != nil {
 		return err
 	}
 	defer func() {
@@ -90,7 +91,7 @@ func withFolder(ctx context.Context, env *cliutil.Env, mode folder.Mode, dir str
 }
 
 // openTree opens the folder and its state, and makes it if it is to be written.
-func (r *folderRun) openTree() (err error) {
+func (r *folderRun) openTree(ctx context.Context, s *session.Session) (err error) {
 	path := r.Path(r.dir)
 	r.tree, err = folder.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && r.mode != folder.Import {
@@ -104,8 +105,9 @@ func (r *folderRun) openTree() (err error) {
 	if err := r.loadState(); err != nil {
 		return err
 	}
-	if r.out.DryRun = r.DryRun || r.first && !r.Yes; r.out.DryRun || r.tree == nil {
-		return nil
+	r.out.DryRun = r.DryRun || r.first && !r.Yes
+	if err := r.whose(ctx, s); err != nil || r.out.DryRun || r.tree == nil {
+		return err
 	}
 	err = r.tree.Lock()
 	if errors.Is(err, files.ErrLocked) {
@@ -182,6 +184,11 @@ func (r *folderRun) once(ctx context.Context) error {
 	steps, err := folder.Plan(how, folder.Sides{Tree: listing, Units: units, State: r.state})
 	if err != nil {
 		return exit.BadUsage(err)
+	}
+	if r.offer != nil {
+		if err := r.offer(ctx, steps); err != nil {
+			return err
+		}
 	}
 	r.begin(listing)
 	if r.out.DryRun {

@@ -34,7 +34,7 @@ func (f *fromOptions) flags(c *cobra.Command) {
 	fs.StringVar(&f.from, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(foreign.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(foreign.Names(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 	fs.StringVar(&f.prefix, "prefix", "", "with --from: `SLUG` below which everything goes (default mem/imported/SOURCE)")
-	fs.StringVar(&f.trust, "trust", "", "with --from: `observed` if you vouch for all of it as if the agent had written it (default external)")
+	fs.StringVar(&f.trust, "trust", "", "`observed` if you vouch for all of it as if the agent had written it (default external, but for the agent's own folder)")
 	fs.BoolVar(&f.update, "update", false, "with --from: also write what has changed at its source since it was imported")
 	cliutil.SecretFlag(c, &f.allow)
 }

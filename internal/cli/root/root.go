@@ -68,6 +68,7 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		web.New(env),
 		relays.New(env, sync.New(env)),
 		sync.New(env),
+		files.NewFolder(env),
 		snapshot.New(env),
 		contract.New(env),
 		identity.New(env),

@@ -149,6 +149,20 @@ func Plan(how How, s Sides) ([]Step, error) {
 	return out, nil
 }
 
+// Alike reports whether every text in the folder is the memory's at its slug, and that
+// there is one.
+func Alike(steps []Step) bool {
+	texts := 0
+	for i := range steps {
+		if s := &steps[i]; s.file != nil || s.What == Left {
+			if texts++; s.What != Same {
+				return false
+			}
+		}
+	}
+	return texts > 0
+}
+
 // decide decides one slug by its three sides.
 func (s *Step) decide(how How, tree *Listing) {
 	file, mem := s.file != nil, s.unit != nil && !s.unit.Removed

@@ -103,6 +103,25 @@ func (s *State) Of(agent, owner string) error {
 	return nil
 }
 
+// markFile says that a folder is the agent's own; it is apart from the state, which
+// other versions of this program write anew.
+const markFile = inner + "/registered"
+
+// mostMark is more than any mark has, in bytes.
+const mostMark = 256
+
+// Mark is what says that the folder is the agent's own, "" for nothing.
+func (t *Tree) Mark() string {
+	data, err := t.read(markFile, mostMark)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// SetMark keeps what says so.
+func (t *Tree) SetMark(mark string) error { return t.replace(markFile, []byte(mark+"\n"), nil) }
+
 // NewState is the state of a folder that has none.
 func NewState(agent, owner string) *State {
 	return &State{Version: stateVersion, Agent: agent, Owner: owner, Files: map[string]Entry{}}

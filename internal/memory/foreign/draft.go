@@ -128,7 +128,7 @@ func (r *reader) compose(d *draft, slug nipae.Slug, ix *index, taken map[nipae.S
 		taken[items[i].Slug] = d
 	}
 	if len(items) == 1 {
-		items[0].ID = d.id
+		items[0].ID, items[0].found = d.id, bodyOf(d.text)
 	}
 	return items
 }

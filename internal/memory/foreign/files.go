@@ -196,3 +196,49 @@ func inlineTags(body string) []string {
 	}
 	return out
 }
+
+// readFolder reads a folder as engramctl export writes it, or any other, that is
+// somebody else's: without what speaks for the agent itself, or tells it what to do,
+// and what programs keep.
+func readFolder(r *reader) {
+	r.files(func(dir string) bool { return !strings.HasPrefix(path.Base(dir), ".") }, func(name string) {
+		lower := strings.ToLower(name)
+		if strings.HasPrefix(path.Base(name), ".") || lower == "index.md" || strings.HasSuffix(lower, ".conflict.md") {
+			return
+		}
+		if !isNote(name) {
+			r.leaveFile(name)
+			return
+		}
+		text, ok := r.text(name)
+		if !ok {
+			return
+		}
+		d := &draft{file: name, slug: segmentsOf(strings.TrimPrefix(name, "mem/")), text: text}
+		if why := ofTheAgent(d.slug, frontmatter.Parse(text).Fields().Type); why != "" {
+			r.leave(name, "%s, and somebody else's is not taken", why)
+			return
+		}
+		if at := path.Base(r.place); at != "." {
+			d.slug = append([]string{at}, d.slug...)
+		}
+		r.add(d)
+	})
+}
+
+// ofTheAgent says what of the agent's own a text would be, by its place and its type;
+// "" for any other.
+func ofTheAgent(slug []string, typ frontmatter.Type) string {
+	first, _ := plain(slug[0])
+	switch {
+	case len(slug) == 1 && first == "core":
+		return "it says who the agent is"
+	case typ == frontmatter.Narrative, first == "narrative":
+		return "it is what the agent tells of itself"
+	case typ == frontmatter.Prospective, first == "intentions":
+		return "it is what the agent means to do"
+	case first == "sys", strings.HasPrefix(first, "proposals"):
+		return "programs keep it"
+	}
+	return ""
+}

@@ -77,6 +77,9 @@ func Plan(items []Item, held []Held, stamp frontmatter.Stamp) []Step {
 	}
 	for _, item := range items {
 		of, same := words[bodyOf(item.Text)]
+		if !same && item.found != "" {
+			of, same = words[item.found]
+		}
 		if _, ok := there[item.Slug]; same && !ok && copies[item.Slug] == "" {
 			copies[item.Slug] = of
 		}

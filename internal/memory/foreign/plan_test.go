@@ -132,6 +132,7 @@ func TestClaimsGiveNothing(t *testing.T) {
 		"claude-code": func(s string) fstest.MapFS { return one("projects/p/memory/a.md", s) },
 		"agents-md":   func(s string) fstest.MapFS { return one("AGENTS.md", s) },
 		"obsidian":    func(s string) fstest.MapFS { return one("a.md", s) },
+		"folder":      func(s string) fstest.MapFS { return one("mem/a.md", s) },
 		"codex":       func(s string) fstest.MapFS { return one("skills/x/SKILL.md", s) },
 		"openclaw":    func(s string) fstest.MapFS { return one("memory/a.md", s) },
 		"hermes":      func(s string) fstest.MapFS { return one("memories/MEMORY.md", s) },

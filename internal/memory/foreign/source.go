@@ -29,6 +29,7 @@ func Sources() []Source {
 		{"openclaw", "OpenClaw's MEMORY.md, USER.md and daily notes", "~/.openclaw/workspace", readOpenClaw},
 		{"hermes", "the entries of Hermes Agent's MEMORY.md and USER.md", "~/.hermes/memories", readHermes},
 		{"letta", "memory blocks of an agent file, or Letta Code's folder of memory", "agent.af, or ~/.letta/agents/ID/memory", readLetta},
+		{"folder", "texts that engramctl export wrote, or any .md files, as somebody else's", "a folder", readFolder},
 		{"mem0", "an export of mem0 as JSON or JSON lines", "memories.json", readMem0},
 	}
 }
@@ -59,6 +60,8 @@ type Item struct {
 	From string // where it was found: a path below what was read, and what of it
 	// ID ends the slug of what its source names whatever it says; "" otherwise.
 	ID string
+	// found are its words before links in them were changed.
+	found string
 }
 
 // Left is something that was not taken, and why.

@@ -197,6 +197,8 @@ CREATE TABLE accounted (w TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT 
 CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, slug TEXT NOT NULL, data BLOB NOT NULL, size INTEGER NOT NULL, at INTEGER NOT NULL, sent TEXT NOT NULL DEFAULT '',
   reason TEXT NOT NULL DEFAULT '') STRICT;
 CREATE INDEX outbox_slug ON outbox (slug);
+-- Folders of texts that are the agent's own, by the mark in them; '' where a person said no.
+CREATE TABLE own_folders (folder TEXT PRIMARY KEY, mark TEXT NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -331,3 +331,43 @@ func TestOwnMachine(t *testing.T) {
 		t.Errorf("after a damaged file: %q, %v", id, err)
 	}
 }
+
+// TestOwnFolders: a mark is of one pair and one path, and a folder is known until
+// too many others are.
+func TestOwnFolders(t *testing.T) {
+	ctx := t.Context()
+	p := Pair{Agent: "a", Owner: "o", Conversation: [32]byte{1}}
+	mark, err := p.Mark("/home/ana/memory")
+	if err != nil || !p.Marks("/home/ana/memory", mark) {
+		t.Fatal(mark, err)
+	}
+	other, turned := p, p
+	other.Conversation[0], turned.Agent, turned.Owner = 2, "o", "a"
+	for _, x := range []struct {
+		p            Pair
+		folder, mark string
+	}{
+		{p, "/home/ana/memory2", mark}, {other, "/home/ana/memory", mark}, {turned, "/home/ana/memory", mark},
+		{p, "/home/ana/memory", ""}, {p, "/home/ana/memory", mark[:len(mark)-2]}, {p, "/home/ana/memory", "00" + mark[2:]}, {p, "/home/ana/memory", strings.Repeat("zz", len(mark)/2)},
+	} {
+		if x.p.Marks(x.folder, x.mark) {
+			t.Errorf("%v takes the mark %q in %s", x.p, x.mark, x.folder)
+		}
+	}
+
+	s := newRig(t).open(testPair)
+	if mark, known, err := s.Folders.Owned(ctx, "/f"); mark != "" || known || err != nil {
+		t.Error(mark, known, err)
+	}
+	for _, want := range []string{"one", "", "two"} {
+		err := s.Folders.Own(ctx, "/f", want)
+		if mark, known, e := s.Folders.Owned(ctx, "/f"); mark != want || !known || err != nil || e != nil {
+			t.Errorf("%q: %q, %v, %v, %v", want, mark, known, err, e)
+		}
+	}
+	for _, folder := range []string{"", strings.Repeat("x", maxPath+1)} {
+		if err := s.Folders.Own(ctx, folder, "m"); !errors.Is(err, ErrTooLarge) {
+			t.Errorf("a path of %d bytes: %v", len(folder), err)
+		}
+	}
+}
