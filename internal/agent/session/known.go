@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -239,6 +238,9 @@ func (k *known) Acted(ctx context.Context, missing []client.Newest, acts []*nost
 			continue
 		}
 		explained[m.ID] = true
+		if k.s.o.Client.Named {
+			continue // others may have it, where a request to vanish does not name them
+		}
 		if err := k.gone(ctx, heads, m); err != nil {
 			return nil, err
 		}
@@ -268,20 +270,20 @@ func (k *known) ends(act *nostr.Event, m client.Newest, relays []string) bool {
 		return false
 	}
 	covers := int64(act.CreatedAt) >= m.At
-	address := strconv.Itoa(nipae.Kind) + ":" + act.PubKey + ":" + m.D
-	named := map[string]bool{}
-	for _, tag := range act.Tags {
-		if len(tag) < 2 {
-			continue
-		}
-		switch {
-		case act.Kind == nostr.KindDeletion && (tag[0] == "e" && tag[1] == m.ID || tag[0] == "a" && tag[1] == address && covers):
-			return true
-		case act.Kind == kind.Vanish && tag[0] == "relay" && covers:
-			named[canonicalURL(tag[1])] = true
-		}
+	if act.Kind == kind.Vanish {
+		return covers && len(relays) > 0 && !slices.ContainsFunc(relays, func(url string) bool { return !vanishesAt(act, url) })
 	}
-	return named["ALL_RELAYS"] || len(named) > 0 && !slices.ContainsFunc(relays, func(url string) bool { return !named[canonicalURL(url)] })
+	address := strconv.Itoa(nipae.Kind) + ":" + act.PubKey + ":" + m.D
+	return act.Kind == nostr.KindDeletion && slices.ContainsFunc(act.Tags, func(tag nostr.Tag) bool {
+		return len(tag) > 1 && (tag[0] == "e" && tag[1] == m.ID || tag[0] == "a" && tag[1] == address && covers)
+	})
+}
+
+// vanishesAt reports whether a request to vanish names a relay (NIP-62).
+func vanishesAt(act *nostr.Event, url string) bool {
+	return slices.ContainsFunc(act.Tags, func(tag nostr.Tag) bool {
+		return len(tag) > 1 && tag[0] == "relay" && (tag[1] == "ALL_RELAYS" || canonicalURL(tag[1]) == canonicalURL(url))
+	})
 }
 
 func canonicalURL(url string) string {
@@ -310,38 +312,55 @@ func (k *known) settle(ctx context.Context, kept *localcopy.Copy, full bool) {
 		return
 	}
 	defer k.settling.Unlock()
-	behind, err := kept.Behind(ctx)
-	if err == nil && (len(behind) > 0 || full) {
-		behind, err = k.unexplained(ctx, behind)
-	}
-	heads, headsErr := k.heads(ctx)
-	if err = cmp.Or(err, headsErr); err == nil && heads != nil {
+	heads, err := k.heads(ctx)
+	if err == nil && heads != nil {
 		k.place(ctx, heads, kept)
-		err = move(ctx, heads, kept, behind)
+	}
+	for asked, after := false, (localcopy.Last{}); err == nil; asked = true {
+		var behind, left []localcopy.Last
+		if behind, err = kept.Behind(ctx, after); err == nil && (len(behind) > 0 || full && !asked) {
+			left, err = k.unexplained(ctx, behind, asked)
+		}
+		if err != nil || heads == nil || len(behind) == 0 {
+			break
+		}
+		after, err = behind[len(behind)-1], keep(ctx, heads, left)
+	}
+	if err == nil && heads != nil {
+		err = dropShown(ctx, heads, kept)
 	}
 	if err != nil && ctx.Err() == nil {
 		k.s.detail("what no relay shows may be in the copy alone: %v", err)
 	}
 }
 
-func (k *known) unexplained(ctx context.Context, behind []localcopy.Last) (left []localcopy.Last, err error) {
+// unexplained drops what requests of the agent's key explain. The relays are asked for
+// these once; what they said is in the state then.
+func (k *known) unexplained(ctx context.Context, behind []localcopy.Last, asked bool) (left []localcopy.Last, err error) {
 	missing := make([]client.Newest, len(behind))
 	for i, l := range behind {
 		missing[i] = client.Newest{D: l.D, ID: l.ID, At: l.CreatedAt}
 	}
-	still, err := k.s.Memory.Unexplained(ctx, missing)
-	if err != nil {
-		return nil, err
+	explained := map[string]bool{}
+	if asked {
+		explained, err = k.Acted(ctx, missing, nil, k.s.Client.Relays())
+	} else if still, askErr := k.s.Memory.Unexplained(ctx, missing); askErr != nil {
+		err = askErr
+	} else {
+		for _, m := range missing {
+			explained[m.ID] = !slices.ContainsFunc(still, func(s client.Newest) bool { return s.ID == m.ID })
+		}
 	}
-	for _, m := range still {
-		i := slices.IndexFunc(behind, func(l localcopy.Last) bool { return l.ID == m.ID })
-		left = append(left, behind[i])
+	for _, l := range behind {
+		if !explained[l.ID] {
+			left = append(left, l)
+		}
 	}
-	return left, nil
+	return left, err
 }
 
-// move keeps in the state what no relay shows, and drops there what is shown again.
-func move(ctx context.Context, heads *state.Heads, kept *localcopy.Copy, behind []localcopy.Last) error {
+// keep keeps in the state what no relay shows.
+func keep(ctx context.Context, heads *state.Heads, behind []localcopy.Last) error {
 	var all []state.Head
 	for _, l := range behind {
 		if l.Event == nil {
@@ -353,11 +372,14 @@ func move(ctx context.Context, heads *state.Heads, kept *localcopy.Copy, behind 
 		}
 		all = append(all, state.Head{D: l.D, ID: l.ID, At: l.CreatedAt, Tombstone: l.Tombstone, Expires: l.Expires, Event: text})
 	}
-	if len(all) > 0 {
-		if err := heads.Keep(ctx, all...); err != nil {
-			return err
-		}
+	if len(all) == 0 {
+		return nil
 	}
+	return heads.Keep(ctx, all...)
+}
+
+// dropShown drops from the state what relays show again.
+func dropShown(ctx context.Context, heads *state.Heads, kept *localcopy.Copy) error {
 	there, err := heads.Kept(ctx)
 	if err != nil || !kept.OnDisk() {
 		return err

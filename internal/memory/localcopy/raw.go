@@ -130,6 +130,7 @@ const (
 type Last struct {
 	D         string // the address, 64 hex digits
 	ID        string
+	Slug      string
 	CreatedAt int64 // Unix seconds
 	Tombstone bool
 	Expires   int64 // Unix seconds, 0 for never
@@ -139,8 +140,8 @@ type Last struct {
 
 const lastQuery = "SELECT " + eventColumns + ", p.behind, w.expires, w.raw FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n "
 
-func (m *Copy) last(tx *sealedfile.Tx, sql string, arg any) (all []Last) {
-	for r := range tx.Rows(sql, arg) {
+func (m *Copy) last(tx *sealedfile.Tx, sql string, args ...any) (all []Last) {
+	for r := range tx.Rows(sql, args...) {
 		e, err := m.seal.readEvent(r)
 		if tx.Fail(err); err != nil {
 			return nil
@@ -148,7 +149,7 @@ func (m *Copy) last(tx *sealedfile.Tx, sql string, arg any) (all []Last) {
 		if e.state == unreadable {
 			continue
 		}
-		l := Last{D: hexID(e.d), ID: hexID(e.id), CreatedAt: e.created, Tombstone: e.state == tombstone, Shown: Shown(r.Int(11)), Expires: r.Int(12)}
+		l := Last{D: hexID(e.d), ID: hexID(e.id), Slug: e.slug, CreatedAt: e.created, Tombstone: e.state == tombstone, Shown: Shown(r.Int(11)), Expires: r.Int(12)}
 		if !r.Null(13) {
 			l.Event = m.unpack(e, r.Raw(13))
 		}
@@ -184,13 +185,41 @@ func (m *Copy) Newest(ctx context.Context) (all []Last, err error) {
 	return all, err
 }
 
-// Behind returns heads that no relay shows, at most putAtOnce, the oldest first.
-func (m *Copy) Behind(ctx context.Context) (all []Last, err error) {
+// Behind returns heads that no relay shows, at most putAtOnce, the oldest first: those
+// behind one that it returned before; the zero Last is before all.
+func (m *Copy) Behind(ctx context.Context, after Last) (all []Last, err error) {
+	id, _ := decodeID(after.ID)
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		all = m.last(tx, lastQuery+"WHERE p.behind > 0 ORDER BY e.created LIMIT ?", putAtOnce)
+		all = m.last(tx, lastQuery+"WHERE p.behind > 0 AND (e.created, e.id) > (?, ?) ORDER BY e.created, e.id LIMIT ?", after.CreatedAt, id[:], putAtOnce)
 		return tx.Err()
 	})
 	return all, err
+}
+
+// Lacks counts of each relay the heads that another of those was last seen to have and it
+// was not, by URL; none of one that was never compared in full.
+func (m *Copy) Lacks(ctx context.Context, relays, others []string) (lacks map[string]int64, err error) {
+	them := make([]string, len(others))
+	for i, url := range others {
+		them[i] = canonical(url)
+	}
+	text, err := json.Marshal(them)
+	if err != nil {
+		return nil, err
+	}
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		lacks = map[string]int64{}
+		for _, url := range relays {
+			n := tx.Int(`SELECT count(*) FROM places p JOIN relays r ON r.url = ? AND r.complete = 1
+				WHERE EXISTS (SELECT 1 FROM held h JOIN relays o ON o.r = h.r WHERE h.n = p.head AND o.url IN (SELECT value FROM json_each(?)))
+				AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = p.head AND h.r = r.r)`, canonical(url), string(text))
+			if n > 0 {
+				lacks[url] = n
+			}
+		}
+		return tx.Err()
+	})
+	return lacks, err
 }
 
 // Drop drops heads that no relay shows, by their ids: an act of the agent's key ended

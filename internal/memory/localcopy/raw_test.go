@@ -2,6 +2,7 @@ package localcopy
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestSentAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			m = open(t, a.Pair, Options{Dir: dir})
-			behind, err := m.Behind(t.Context())
+			behind, err := m.Behind(t.Context(), Last{})
 			if err != nil || len(behind) != 1 || behind[0].Event == nil || behind[0].Shown != ShownNone {
 				t.Fatalf("%+v %v", behind, err)
 			}
@@ -133,10 +134,68 @@ func TestTextsOfBefore(t *testing.T) {
 	if bare, _ = m.Bare(t.Context(), near); len(bare) != 0 {
 		t.Errorf("%d are asked for again", len(bare))
 	}
-	behind, err := m.Behind(t.Context())
+	behind, err := m.Behind(t.Context(), Last{})
 	if err != nil || len(behind) != 1 || behind[0].Event != nil || shown(t, m) != "mem/a = one\nmem/b = two" {
 		t.Errorf("%+v %v, %s", behind, err, shown(t, m))
 	}
+}
+
+// TestBehindInParts: what no relay shows comes in parts, the oldest first, each head once.
+func TestBehindInParts(t *testing.T) {
+	a := newAuthor(t, "agent", "owner")
+	m := open(t, a.Pair, Options{NoDisk: true})
+	var all []*nostr.Event
+	for i := range 2*putAtOnce + 1 {
+		all = append(all, a.write(fmt.Sprint("mem/n", i), "text", int64(100+i/3)))
+	}
+	put(t, m, near, all...)
+	for _, ev := range all {
+		lose(t, m, near, ev)
+	}
+	seen, parts := map[string]bool{}, 0
+	for after := (Last{}); ; parts++ {
+		part, err := m.Behind(t.Context(), after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(part) == 0 {
+			break
+		}
+		for _, l := range part {
+			if seen[l.ID] || l.CreatedAt < after.CreatedAt || l.Slug == "" {
+				t.Fatalf("%+v behind %+v", l, after)
+			}
+			seen[l.ID], after = true, l
+		}
+	}
+	if len(seen) != len(all) || parts != 3 {
+		t.Errorf("%d of %d in %d parts", len(seen), len(all), parts)
+	}
+}
+
+// TestLacks: a relay lacks what another one that is asked was seen to have, once all that
+// it has was compared.
+func TestLacks(t *testing.T) {
+	a := newAuthor(t, "agent", "owner")
+	m := open(t, a.Pair, Options{NoDisk: true})
+	one, two, newer := a.write("mem/a", "one", 100), a.write("mem/b", "two", 100), a.write("mem/a", "newer", 200)
+	put(t, m, near, one, two)
+	put(t, m, far, two, newer)
+	lacks := func(want int64, relay string, others ...string) {
+		t.Helper()
+		if all, err := m.Lacks(t.Context(), []string{relay}, others); err != nil || all[relay] != want {
+			t.Errorf("%v %v, want %d", all, err, want)
+		}
+	}
+	lacks(0, near, near, far)
+	if err := m.SetMark(t.Context(), near, Mark{Complete: true}); err != nil {
+		t.Fatal(err)
+	}
+	lacks(1, near, near, far)
+	lacks(0, near, near)
+	lacks(0, far, near, far)
+	lose(t, m, far, newer)
+	lacks(0, near, near, far) // it is nowhere
 }
 
 // FuzzUnpack: what is not what was kept is no event.

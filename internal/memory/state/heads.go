@@ -92,8 +92,7 @@ func headOf(r sealedfile.Row) Head {
 	return Head{D: hex.EncodeToString(r.Raw(0)), ID: hex.EncodeToString(r.Raw(1)), At: r.Int(2), Tombstone: r.Int(3) != 0, Expires: r.Int(4)}
 }
 
-// All returns what is known of every address, by the address; events only where they
-// are kept here.
+// All returns what is known of every address, by the address, without events.
 func (s Heads) All(ctx context.Context) (all map[string]Address, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		all = map[string]Address{}
@@ -102,10 +101,8 @@ func (s Heads) All(ctx context.Context) (all map[string]Address, err error) {
 			h := headOf(r)
 			all[h.D] = Address{Head: h}
 		}
-		for r := range tx.Rows("SELECT d, id, at, tomb, expires, event FROM kept") {
-			k := headOf(r)
-			if was := all[k.D].Head; k.newer(was) || k.ID == was.ID {
-				k.Event = []byte(r.Text(5))
+		for r := range tx.Rows("SELECT d, id, at, tomb, expires FROM kept") {
+			if k := headOf(r); k.newer(all[k.D].Head) {
 				all[k.D] = Address{Head: k}
 			}
 		}

@@ -109,7 +109,7 @@ func history(t *testing.T, r *rand.Rand, steps int) (fresh, compared int) {
 func dropBehind(t *testing.T, kept *localcopy.Copy) {
 	t.Helper()
 	for {
-		behind, err := kept.Behind(t.Context())
+		behind, err := kept.Behind(t.Context(), localcopy.Last{})
 		if err != nil {
 			t.Fatal(err)
 		}
