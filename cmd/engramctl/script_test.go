@@ -53,6 +53,8 @@ const slack = 30 * time.Second
 //	                            -tty: its streams are terminals; a secret in its output fails the test
 //	relay NAME ARGS…            run engramd; sets NAME to its URL. Again after halt: on the same port and data
 //	halt NAME                   end it (stop is testscript's own: it ends the script, as passed)
+//	wipe NAME                   remove the data of one that was ended
+//	engramd NAME ARGS…          run engramd on its data, which must succeed
 //	hang NAME                   something that takes connections and never says a word
 //	page NAME                   a server that answers everything with a page for people
 //	model FILE                  a model server that answers with what FILE holds; sets MODEL and ENGRAM_LLM_KEY
@@ -74,7 +76,7 @@ func runScripts(t *testing.T, dir string, more map[string]func(*testscript.TestS
 		RequireUniqueNames:  true,
 		Setup:               setUpScript,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"ctl": runCtl, "relay": runRelay, "halt": haltRelay, "hang": runHang, "plant": plant, "publish": publishFile,
+			"ctl": runCtl, "relay": runRelay, "halt": haltRelay, "wipe": wipeRelay, "engramd": operate, "hang": runHang, "plant": plant, "publish": publishFile,
 			"keystore": keystore, "snapshot": keepFile, "page": runPage, "model": runModel, "snapshotid": snapshotID, "planid": planID,
 			"eventid": eventID, "headsroot": headsRoot,
 		},
@@ -242,6 +244,18 @@ func haltRelay(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+func wipeRelay(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(os.RemoveAll(ts.Value(relaysKey{}).(map[string]*relaytest.Child)[args[0]].Data))
+}
+
+func operate(ts *testscript.TestScript, _ bool, args []string) {
+	relay := ts.Value(relaysKey{}).(map[string]*relaytest.Child)[args[0]]
+	r := relay.Run(nil, append(args[1:], "--data", relay.Data)...)
+	if fmt.Fprintf(ts.Stdout(), "%s", r.Stdout); r.Code != 0 {
+		ts.Fatalf("engramd ended with %d: %s", r.Code, r.Stderr)
+	}
+}
+
 func runHang(ts *testscript.TestScript, _ bool, args []string) {
 	url := relaytest.Silent(scriptT{ts})
 	hangs := ts.Value(hangsKey{}).(*[]string)
@@ -284,6 +298,8 @@ func planID(ts *testscript.TestScript, _ bool, args []string) {
 //	ahead SLUG TEXT    a version signed 14 minutes ahead of the clock
 //	proposal ID TEXT   the owner's proposal to the agent
 //	list URL…          the agent's list of relays (NIP-65)
+//	deletion SLUG      a request to delete the agent's memory
+//	vanish URL         a request to vanish from a relay
 //	withdraw ID        a request to delete the agent's states and entries of a contract
 func plant(ts *testscript.TestScript, _ bool, args []string) {
 	agent, owner, now := relaytest.Agent(), relaytest.Owner(), time.Now().Unix()
@@ -312,6 +328,10 @@ func plant(ts *testscript.TestScript, _ bool, args []string) {
 			tags = append(tags, nostr.Tag{"r", url})
 		}
 		ev = relaytest.Sign(agent, 10002, now, "", tags...)
+	case "deletion":
+		ev = relaytest.Deletion(agent, now, nostr.Tag{"a", relaytest.Coordinate(relaytest.KindEngram, agent.Pub, relaytest.Address(agent, owner.Pub, args[2]))})
+	case "vanish":
+		ev = relaytest.Sign(agent, relaytest.KindVanish, now-5, "", nostr.Tag{"relay", args[2]})
 	case "withdraw":
 		ev = relaytest.Deletion(agent, now, nostr.Tag{"a", relaytest.Coordinate(30091, agent.Pub, args[2])}, nostr.Tag{"a", relaytest.Coordinate(30090, agent.Pub, args[2])})
 	default:

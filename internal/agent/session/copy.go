@@ -35,6 +35,7 @@ type Copy struct {
 	s     *Session
 	found atomic.Bool      // the agent's own list of relays was looked for
 	last  []follow.Outcome // of CatchUp
+	depth follow.Depth     // of CatchUp
 	stop  func()           // ends KeepCurrent; nil without it
 
 	settled chan struct{} // closed by KeepCurrent: see Settle
@@ -97,7 +98,7 @@ func (s *Session) WithCopy(ctx context.Context, budget time.Duration, do func(ct
 func (l *Copy) CatchUp(ctx context.Context, budget time.Duration) error {
 	network, done := l.s.o.Bound(ctx)
 	defer done()
-	ask := follow.Ask{Grace: l.s.allow(CopyGrace), Progress: l.s.o.Progress}
+	ask := follow.Ask{Grace: l.s.allow(CopyGrace), Progress: l.s.o.Progress, Depth: l.depth}
 	if budget == 0 {
 		fresh, err := l.Follower.Freshness(ctx)
 		budget = l.s.allow(copyBudget)

@@ -25,12 +25,18 @@ import (
 // opened returns a session of the agent on this machine.
 func opened(t *testing.T, cache string, relays ...string) *Session {
 	t.Helper()
+	return openedAt(t, cache, t.TempDir(), relays...)
+}
+
+// openedAt is opened with that state.
+func openedAt(t *testing.T, cache, state string, relays ...string) *Session {
+	t.Helper()
 	id, err := client.NewIdentity(relaytest.Agent().Secret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, err := Open(Options{Identity: id, Client: client.Options{Relays: relays, Timeout: relaytest.Patience}, Owner: relaytest.Owner().Pub,
-		Timeout: relaytest.Patience, Cache: func() (string, error) { return cache, nil }, State: t.TempDir(), Folder: t.TempDir(),
+		Timeout: relaytest.Patience, Cache: func() (string, error) { return cache, nil }, State: state, Folder: t.TempDir(),
 		Bound: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeout(ctx, relaytest.Patience)
 		},

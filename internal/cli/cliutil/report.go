@@ -38,6 +38,9 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	if errors.Is(err, client.ErrBehind) {
 		e.Note("%s", RepairHint)
 	}
+	if line := BehindLine(s); err != nil && s.Named && line != "" {
+		e.Note("%s", line) // what the relays show is the answer all the same
+	}
 	switch {
 	case err != nil:
 		return err

@@ -48,8 +48,9 @@ func New(env *cliutil.Env) *cobra.Command {
 		Long: `Look at everything that can be wrong between an agent and its memory, and say what to
 do: the programs in PATH and their versions, profile and key, each relay (does it answer,
 with this key, does it take what this key writes, is its clock right, which version is
-it), the agent's list of relays, the core, the copy and the state on this machine, whether
-the working folder is linked to its project, projects that still have an older name, the
+it), the agent's list of relays, the core, the copy and the state on this machine, what
+it knows and no relay shows (a failure) or one relay lacks (a warning), whether the
+working folder is linked to its project, projects that still have an older name, the
 settings of each harness, and how fast its hooks and its MCP server are.
 
 Nothing is changed. Whether a relay takes writes is asked by sending it what it has

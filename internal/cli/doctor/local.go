@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -213,6 +215,38 @@ func (d *doctor) copy(ctx context.Context) {
 		d.add("copy", warned, "see the relays above", "not all relays have confirmed the copy on this machine")
 	default:
 		d.add("copy", fine, "", "the copy on this machine is what the relays have")
+	}
+}
+
+// missing looks for what this machine knows and no relay shows, and for relays that lack
+// what others show.
+func (d *doctor) missing(ctx context.Context, s settings.Settings) {
+	if s.NoMirror || d.env.Flags.NoMirror {
+		d.add("missing", untried, "", "nothing is kept on this machine")
+		return
+	}
+	opened, err := d.env.Session(ctx)
+	if err == nil {
+		defer opened.Close()
+		err = opened.Repair(ctx, false, func(ctx context.Context, r *session.Repair) error {
+			const remedy = "engramctl repair sends it again; engramctl repair --accept-loss gives it up"
+			switch behind := r.Behind(); {
+			case behind.Behind == 0:
+				d.add("missing", fine, "", "relays show all that this machine knows")
+			case s.Agent != "" && behind.Withheld == behind.Behind:
+				d.add("missing", warned, remedy, "no relay shows %s any more: deleted by the agent, or lost", cliutil.Counted(behind.Behind, "memory", "memories"))
+			default:
+				d.fail("missing", fmt.Errorf("%w: of %s", client.ErrBehind, cliutil.Counted(behind.Behind, "memory", "memories")), remedy)
+			}
+			lacks, err := r.Lacking(ctx)
+			for _, url := range slices.Sorted(maps.Keys(lacks)) {
+				d.add("missing", warned, "engramctl sync", "%s lacks %d that others have", settings.ShownURL(url), lacks[url])
+			}
+			return err
+		})
+	}
+	if err != nil {
+		d.fail("missing", err, "")
 	}
 }
 

@@ -49,7 +49,7 @@ func (d *doctor) memory(ctx context.Context, s settings.Settings) {
 		}
 	}
 	if !answers {
-		for _, check := range []string{"list", "core", "copy"} {
+		for _, check := range []string{"list", "core", "copy", "missing"} {
 			d.add(check, untried, "", "no relay answers this key")
 		}
 		d.state(ctx, s)
@@ -59,6 +59,7 @@ func (d *doctor) memory(ctx context.Context, s settings.Settings) {
 	d.list(ctx)
 	d.core(ctx)
 	d.copy(ctx)
+	d.missing(ctx, s)
 	d.state(ctx, s)
 	d.projects(ctx, true)
 }

@@ -21,9 +21,11 @@ import (
 	"engramd/nips/nipae"
 )
 
-// New returns engramctl relays. Of what was a part of it once, the former name stays.
+// New returns engramctl relays. Of what was a part of it once, the former name stays;
+// repair is found by its own.
 func New(env *cliutil.Env, former *cobra.Command) *cobra.Command {
-	former.Hidden = true
+	repair := NewRepair(env)
+	former.Hidden, repair.Hidden = true, true
 	return cliutil.PairFlags(env, cliutil.Group(&cobra.Command{
 		Use:   "relays",
 		Short: "The relays that keep an agent's memory",
@@ -36,13 +38,14 @@ absent only if all of them say so.`,
   engramctl relays set wss://relay.example
   engramctl relays ignore wss://gone.example
   engramctl sync`,
-	}, former, lsCommand(env), setCommand(env), ignoreCommand(env)))
+	}, former, repair, lsCommand(env), setCommand(env), ignoreCommand(env)))
 }
 
 // relayLine is one line of `relays ls`.
 type relayLine struct {
 	cliutil.RelayOut
-	Source string `json:"source"` // "configured", or "nip65": the agent's own list
+	Source string `json:"source"`          // "configured", or "nip65": the agent's own list
+	Lacks  int64  `json:"lacks,omitempty"` // of what others have
 }
 
 func lsCommand(env *cliutil.Env) *cobra.Command {
@@ -50,8 +53,9 @@ func lsCommand(env *cliutil.Env) *cobra.Command {
 		Use:   "ls [--json]",
 		Short: "Show which relays are asked and whether they answer",
 		Long: `Show which relays are asked, where their names come from, and whether they answer
-this key's question for the agent's memory. Exit code 4 if none does, 3 if all
-refuse the key.`,
+this key's question for the agent's memory. Where a copy of the memory lies on this
+machine, it also says how many memories one of them lacks that others have. Exit code 4
+if none answers, 3 if all refuse the key.`,
 		Example: `  engramctl relays ls
   engramctl relays ls --agent npub1… --json`,
 	}, func(ctx context.Context, _ []string) error {
@@ -73,11 +77,33 @@ refuse the key.`,
 		}
 		answers, err := c.Ask(ctx, nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{m.Agent()},
 			Tags: nostr.TagMap{"p": {m.Owner()}}, Limit: 1})
+		lacks, behind := missing(ctx, opened)
 		if env.Flags.JSON {
-			return cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut())))
+			err = cliutil.FirstOf(err, env.PrintJSON(relayLines(m, answers.Relays, configured, c.LeftOut(), lacks)))
+		} else {
+			err = cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut(), lacks))
 		}
-		return cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut()))
+		if line := cliutil.BehindLine(behind); line != "" {
+			env.Note("%s", line)
+		}
+		return err
 	})
+}
+
+// missing is what relays lack, by URL, where a copy lies on this machine; and what none of
+// them shows.
+func missing(ctx context.Context, s *session.Session) (lacks map[string]int64, behind client.Status) {
+	kept, err := s.Copies.OnDisk(ctx)
+	if err != nil || kept == nil {
+		return nil, behind
+	}
+	_ = kept.Leave()
+	_ = s.Repair(ctx, false, func(ctx context.Context, r *session.Repair) (err error) { // what failed is shown
+		behind = r.Behind()
+		lacks, err = r.Lacking(ctx)
+		return err
+	})
+	return lacks, behind
 }
 
 // sourceOf reports where a relay's name comes from.
@@ -94,10 +120,10 @@ func sameRelay(a, b string) bool {
 	return errA == nil && errB == nil && ca == cb
 }
 
-func relayLines(m *session.Memory, relays []client.RelayStatus, configured, leftOut []string) any {
+func relayLines(m *session.Memory, relays []client.RelayStatus, configured, leftOut []string, lacks map[string]int64) any {
 	lines := []relayLine{}
 	for _, r := range cliutil.RelaysOut(relays) {
-		lines = append(lines, relayLine{r, sourceOf(r.URL, configured)})
+		lines = append(lines, relayLine{r, sourceOf(r.URL, configured), lacks[r.URL]})
 	}
 	return struct {
 		Agent   string      `json:"agent"`
@@ -107,7 +133,7 @@ func relayLines(m *session.Memory, relays []client.RelayStatus, configured, left
 	}{m.Agent(), m.Owner(), lines, append([]string{}, leftOut...)}
 }
 
-func printRelays(env *cliutil.Env, relays []client.RelayStatus, configured, leftOut []string) error {
+func printRelays(env *cliutil.Env, relays []client.RelayStatus, configured, leftOut []string, lacks map[string]int64) error {
 	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	for _, r := range relays {
 		state := fmt.Sprintf("answers in %d ms", r.Took.Milliseconds())
@@ -116,6 +142,9 @@ func printRelays(env *cliutil.Env, relays []client.RelayStatus, configured, left
 		}
 		if slices.Contains(leftOut, r.URL) {
 			state += "; not on the agent's own list"
+		}
+		if n := lacks[r.URL]; n > 0 {
+			state += fmt.Sprintf("; lacks %d that others have (engramctl sync)", n)
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", r.URL, sourceOf(r.URL, configured), state)
 	}

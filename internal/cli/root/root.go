@@ -69,6 +69,7 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		relays.New(env, sync.New(env)),
 		sync.New(env),
 		files.NewFolder(env),
+		relays.NewRepair(env),
 		snapshot.New(env),
 		contract.New(env),
 		identity.New(env),

@@ -114,6 +114,9 @@ Exit code 6 if there is a fault; all that is said is on stdout then too.`,
 				status.Relays = append(status.Relays, r.RelayStatus)
 				status.Partial = status.Partial || r.Err != nil && !r.Whole || !r.Complete
 			}
+			if err == nil {
+				status = m.Besides(ctx, result.Heads, status)
+			}
 			if err := env.Report(status, err); err != nil {
 				return err
 			}

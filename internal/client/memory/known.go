@@ -203,6 +203,14 @@ func (r *Reader) Unexplained(ctx context.Context, missing []client.Newest) ([]cl
 	return r.unexplained(ctx, missing, status)
 }
 
+// Besides says in a status what this machine knows beside heads that relays show.
+func (r *Reader) Besides(ctx context.Context, heads []*nostr.Event, status client.Status) client.Status {
+	ctx, done := r.c.Operation(ctx)
+	defer done()
+	_, status = r.besidesAll(ctx, heads, status)
+	return status
+}
+
 // besidesAll is besides of a whole listing: it returns its events with those that are
 // known to be newer.
 func (r *Reader) besidesAll(ctx context.Context, events []*nostr.Event, status client.Status) ([]*nostr.Event, client.Status) {

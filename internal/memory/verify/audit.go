@@ -29,8 +29,9 @@ type Memory interface {
 type Result struct {
 	writerlog.Report
 	Relays     []Relay
-	Events     int // different ones, of all relays
-	Unreadable int // that are no engrams of this pair, whatever they claim
+	Heads      []*nostr.Event // of all relays
+	Events     int            // different ones, of all relays
+	Unreadable int            // that are no engrams of this pair, whatever they claim
 }
 
 // Relay is what one relay contributed.
@@ -66,6 +67,7 @@ func Run(ctx context.Context, m Memory, s *state.State, now time.Time) (Result, 
 	shown, err := m.Shows(ctx, known)
 	out := Result{}
 	for _, r := range shown {
+		out.Heads = append(out.Heads, r.Heads...)
 		out.Relays = append(out.Relays, Relay{r.Status, len(r.Heads), len(r.Past), r.Whole, r.Kept, r.Promise})
 	}
 	if err != nil {
