@@ -199,6 +199,8 @@ CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQU
 CREATE INDEX outbox_slug ON outbox (slug);
 -- Folders of texts that are the agent's own, by the mark in them; '' where a person said no.
 CREATE TABLE own_folders (folder TEXT PRIMARY KEY, mark TEXT NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+-- When a session began while no relay answered, until it is told that one does; 0 otherwise.
+ALTER TABLE sessions ADD COLUMN mute INTEGER NOT NULL DEFAULT 0;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"engramd/internal/memory/state/sealedfile"
 )
@@ -31,6 +32,30 @@ func (s Sessions) Begin(ctx context.Context, one Session, alone, cleared bool) e
 		// What led to one of those leads to this one, so that one step always does.
 		return tx.Exec("UPDATE sessions SET follower = ?1 WHERE id <> ?1 AND (id IN ("+before+") OR follower IN ("+before+"))", args...)
 	})
+}
+
+// Muted notes that a session began while no relay answered.
+func (s Sessions) Muted(ctx context.Context, id string) error {
+	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		return tx.Exec("UPDATE sessions SET mute = ? WHERE id = ?", s.now().UnixMilli(), id)
+	})
+}
+
+// Heard reports once, of a session that began while no relay answered, that one did so
+// later, at a time.
+func (s Sessions) Heard(ctx context.Context, id string, at time.Time) (yes bool, err error) {
+	const which = " FROM sessions WHERE id = ? AND mute > 0 AND mute < ?"
+	err = s.read(ctx, func(tx *sealedfile.Tx) error { yes = tx.Has("SELECT 1"+which, id, at.UnixMilli()); return nil })
+	if err != nil || !yes {
+		return false, err
+	}
+	err = s.write(ctx, func(tx *sealedfile.Tx) error {
+		if yes = tx.Has("SELECT 1"+which, id, at.UnixMilli()); yes {
+			tx.Exec("UPDATE sessions SET mute = 0 WHERE id = ?", id)
+		}
+		return nil
+	})
+	return yes && err == nil, err
 }
 
 // End notes that a session is over. What follows it in the same process still

@@ -313,3 +313,24 @@ func TestPromptSaysWhereASessionIs(t *testing.T) {
 		t.Errorf("a path that is too long: %v", err)
 	}
 }
+
+// TestMuted: a session that began without a relay is told once that one answers, when
+// one has done so since.
+func TestMuted(t *testing.T) {
+	r := newRig(t)
+	s := r.open(testPair)
+	for _, id := range []string{"a", "b"} {
+		must(t, s.Sessions.Begin(t.Context(), Session{ID: id, Harness: "claude"}, false, false))
+	}
+	must(t, s.Sessions.Muted(t.Context(), "a"))
+	for _, step := range []struct {
+		id   string
+		at   time.Time
+		want bool
+	}{{"b", testTime.Add(time.Minute), false}, {"a", testTime.Add(-time.Minute), false}, {"a", time.Time{}, false}, {"none", testTime.Add(time.Minute), false},
+		{"a", testTime.Add(time.Minute), true}, {"a", testTime.Add(time.Hour), false}} {
+		if yes, err := s.Sessions.Heard(t.Context(), step.id, step.at); yes != step.want || err != nil {
+			t.Errorf("%+v: %v, %v", step, yes, err)
+		}
+	}
+}
