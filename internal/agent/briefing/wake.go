@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/agent/hook"
 	"engramd/internal/memory/activity"
+	"engramd/internal/memory/apart"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/intentions"
@@ -54,12 +55,13 @@ type Start struct {
 	Counts    hook.Counts
 	Copy      hook.Copy
 	From      hook.Continuing
+	Apart     []apart.Unit // writes that met a newer text
 }
 
 // Of looks a memory through. Where ctx ends before all episodes were looked at,
 // the newest were, and Counts says so.
 func Of(ctx context.Context, v answer.View, o Options) Start {
-	s := Start{From: o.From, Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
+	s := Start{From: o.From, Apart: apart.In(v, ""), Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
 	}
