@@ -128,7 +128,7 @@ func TestHookEndsWell(t *testing.T) {
 				got := r.run(stdin, append([]string{"hook", string(event)}, c.args...)...)
 				want := ""
 				if event == hook.SessionStart && c.why != "" {
-					want = "[Agent Memory — unavailable]\nYour memory could not be read: " + c.why + ". It is not empty."
+					want = "[Agent Memory — unavailable]\nYour memory could not be read: " + c.why + ". It may not be empty."
 				} else if event == hook.SessionStart {
 					want = "[Agent Memory — core]\n" + quote.Notice + "| I am Sami."
 				}
@@ -154,7 +154,7 @@ func TestHookEndsWell(t *testing.T) {
 		r := newHookRig(t, url)
 		var stdout, stderr bytes.Buffer
 		m := &root.Main{Args: []string{"hook", "session-start"}, Env: r.env, Dir: r.folder, Stdin: strings.NewReader(good), Stdout: &stdout, Stderr: &stderr, Ancestors: func() []processes.Process { panic("secret") }}
-		if code := m.Run(t.Context()); code != 0 || !strings.Contains(stdout.String(), "could not be read: engramctl broke. It is not empty.") || strings.Contains(stderr.String(), "secret") {
+		if code := m.Run(t.Context()); code != 0 || !strings.Contains(stdout.String(), "could not be read: engramctl broke. It may not be empty.") || strings.Contains(stderr.String(), "secret") {
 			t.Errorf("exit code %d, %s, %s", code, &stdout, &stderr)
 		}
 	})

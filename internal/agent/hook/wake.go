@@ -83,9 +83,27 @@ func coreSection(title, text, partial string) Section {
 	return Section{Text: title + "\n" + quote.Notice + quote.Text(text, false), Budget: CoreBudget, Rest: "the core is longer; memory_read of core gives all of it"}
 }
 
-// Unavailable is the section that stands where no memory could be read.
-func Unavailable(why string) Section {
-	return Section{Text: "[Agent Memory — unavailable]\nYour memory could not be read: " + why + ". It is not empty. Work without it, tell the\nuser so when it matters, and write nothing to it in this session.\n"}
+// Unavailable is the section that stands where no memory could be read. seen says that
+// there was one, and kept that what is written waits on this machine.
+func Unavailable(why string, seen, kept bool) Section {
+	empty, now := "It may not be empty", "and write nothing to it in this session"
+	if seen {
+		empty = "It is not empty"
+	}
+	if kept {
+		now = "and write what should be remembered all the same: it is kept on this machine, and sent\nwhen a relay answers"
+	}
+	return Section{Text: "[Agent Memory — unavailable]\nYour memory could not be read: " + why + ". " + empty + ". Work without it, tell the\nuser so when it matters, " + now + ".\n"}
+}
+
+// Again tells a session that began while no relay answered that one does, with the core;
+// "" is none, or one that the session was shown.
+func Again(m Measure, core string) string {
+	sections := []Section{{Text: "[Agent Memory — available again]\nA relay answers: your memory can be read and written now. What was kept on this machine meanwhile is sent.\n"}}
+	if core != "" {
+		sections = append(sections, Core(core, ""))
+	}
+	return Wake(m, sections...)
 }
 
 // Unread is the section that stands where nothing but the core could be read.

@@ -51,6 +51,7 @@ type Brief struct {
 	Core    Core
 	Project Standing
 	State   *memorystate.State // nil: none is kept
+	Seen    bool               // something was ever remembered, as far as this machine knows
 
 	s      *Session
 	b      Beginning
@@ -102,6 +103,10 @@ func (s *Session) Brief(ctx context.Context, b Beginning) (w *Brief, err error) 
 	looking, enough := context.WithDeadline(ctx, began.Add(s.allow(WakeBudget+lookSpare)))
 	defer enough()
 	found, err := w.find(ctx, local, looking)
+	w.Seen = found.any || w.look.From.N > 0
+	if id := Name(b.In.Session); w.State != nil && id != "" && (w.Core.Kept || err != nil && b.Unreached(err)) {
+		w.aside(ctx, func(ctx context.Context) { _ = w.State.Sessions.Muted(ctx, id) }) // then it is not told
+	}
 	if err != nil {
 		return w, err
 	}

@@ -14,6 +14,7 @@ import (
 // lookedUp is what the local copy has for the start of a session.
 type lookedUp struct {
 	read    bool
+	any     bool // there is something
 	core    Core
 	project hook.Memory
 	start   briefing.Start
@@ -74,7 +75,7 @@ func (w *Brief) lookThrough(ctx, enough context.Context) lookedUp {
 	}
 	var found lookedUp
 	err := w.kept.Source().Read(ctx, func(v answer.View) error {
-		found = lookedUp{read: true, project: p}
+		found = lookedUp{read: true, project: p, any: len(v.Heads()) > 0}
 		if text, ok := v.Text(string(nipae.Core)); ok {
 			head, _ := v.Head(string(nipae.Core))
 			found.core = Core{Entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, Kept: true, AsOf: v.State().AsOf}

@@ -19,6 +19,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/proposal"
 	"engramd/internal/cli/settings"
+	"engramd/internal/client"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall/answer"
@@ -72,7 +73,18 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 	if told.Scope, err = session.ToldScope(ctx, state, where, question); err != nil {
 		return "", err
 	}
-	return told.Tell(ctx)
+	again, err := s.Again(ctx, told, kept)
+	if err != nil {
+		return "", err
+	}
+	text, err := told.Tell(ctx)
+	switch {
+	case again != "" && text == "":
+		return again, nil // it is noted as told
+	case again != "":
+		return again + "\n" + text, nil
+	}
+	return text, err
 }
 
 // subagent tells titles of the project's memory.
@@ -149,7 +161,14 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 	w, err := brief(ctx, r.env, s, r.h, r.in)
 	r.later(w.Close)
 	if err != nil {
-		return "", err
+		return "", &unreadError{err, w.Seen, w.State != nil && client.Silent(err)}
+	}
+	if !w.Core.Kept {
+		r.later(func() {
+			ctx, done := context.WithTimeout(context.Background(), r.env.Allow(session.Tidy))
+			defer done()
+			s.Outbox.Rest(ctx)
+		})
 	}
 	if r.in.Source == hook.Compact {
 		w.Parts.After = hook.Checkpoint()
@@ -163,6 +182,15 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 	}
 	return told.Text, nil
 }
+
+// unreadError is why the start of a session is told nothing, with what is known of the
+// memory: that there was one, and that what is written waits.
+type unreadError struct {
+	error
+	seen, kept bool
+}
+
+func (e *unreadError) Unwrap() error { return e.error }
 
 // brief finds what a session begins with.
 func brief(ctx context.Context, env *cliutil.Env, s *session.Session, h hook.Harness, in hook.Input) (*session.Brief, error) {

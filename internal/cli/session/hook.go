@@ -360,5 +360,7 @@ func unavailable(env *cliutil.Env, err error) string {
 		exit.Auth:       "the relays refuse your key",
 		exit.Unreadable: "what is there cannot be decrypted",
 	}[exit.CodeOf(err)], why)
-	return hook.Wake(hook.Units, hook.Unavailable(why))
+	known := &unreadError{}
+	errors.As(err, &known)
+	return hook.Wake(hook.Units, hook.Unavailable(why, known.seen, known.kept))
 }
