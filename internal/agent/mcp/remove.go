@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/apart"
 	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
@@ -25,6 +27,9 @@ type deleteOut struct {
 
 func (s *writeTools) remove(ctx context.Context, in deleteIn) (deleteOut, error) {
 	slug, err := parseOwn(in.Slug)
+	if errors.Is(err, write.ErrReserved) && strings.HasPrefix(in.Slug, apart.Prefix) { // it was merged, or is given up
+		slug, err = parseSlug(in.Slug)
+	}
 	if err != nil {
 		return deleteOut{}, err
 	}

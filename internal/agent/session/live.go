@@ -116,6 +116,7 @@ func (s *Session) Serve(ctx context.Context, l *Copy, o ServeOptions) *Live {
 		return v
 	}
 	v.enter(ctx)
+	v.beside.running.Go(v.sendWaiting)
 	if o.Plans {
 		v.plan(ctx)
 	}

@@ -39,6 +39,46 @@ func (o *Outbox) Rest(ctx context.Context) {
 	}
 }
 
+const (
+	// outboxEvery is how often a server looks whether something waits, and whether a
+	// relay has answered since it was tried.
+	outboxEvery = 5 * time.Second
+	// outboxAgain is when what was refused is tried again.
+	outboxAgain = 10 * time.Minute
+)
+
+// sendWaiting sends what waits: once relays are known, and each time that one has
+// answered since the last try.
+func (v *Live) sendWaiting() {
+	ctx := v.beside.ctx
+	v.Settle(ctx)
+	for _, a := range v.s.Outbox.Aside(ctx) {
+		v.s.warn("%s", a)
+	}
+	var tried time.Time
+	var left memorystate.Mark // what a try left that relays answered
+	for ctx.Err() == nil {
+		mark, err := v.state.Outbox.Mark(ctx)
+		fresh, unknown := v.copy.Follower.Freshness(ctx)
+		if err == nil && unknown == nil && mark.Count > 0 && fresh.Latest.After(tried) && (mark != left || time.Since(tried) > outboxAgain) {
+			trying, done := context.WithTimeout(ctx, v.o.Patience)
+			tried = time.Now()
+			sent, err := v.s.Outbox.Send(trying, "")
+			done()
+			if left = (memorystate.Mark{}); err == nil && sent.Left > 0 {
+				left, _ = v.state.Outbox.Mark(ctx)
+			}
+			if err == nil {
+				v.log.Info("what waited on this machine", "sent", len(sent.Written), "apart", len(sent.Apart), "left", sent.Left)
+			}
+		}
+		select {
+		case <-time.After(outboxEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
 // Drop gives up a write that waits, or a text that is apart, by its id. The error is
 // client.ErrNotFound for neither.
 func (o *Outbox) Drop(ctx context.Context, id string) error {

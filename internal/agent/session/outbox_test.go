@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -615,5 +616,36 @@ func TestOutboxRefused(t *testing.T) {
 	g.set(false)
 	if err := c.Outbox.Drop(t.Context(), waits[0].ID); !errors.Is(err, client.ErrNotFound) || len(apartOf(t, c)) != 0 {
 		t.Errorf("dropped twice: %v, apart %q", err, apartOf(t, c))
+	}
+}
+
+// TestOutboxServer: a server sends what waits once a relay answers again, and what waits
+// when it begins.
+func TestOutboxServer(t *testing.T) {
+	g := newGate(t)
+	m := machineAt(t, g.url)
+	g.set(true)
+	setTo(t, m.session(), "mem/before", "one", true)
+	s := m.session()
+	s.o.Log = slog.New(slog.DiscardHandler)
+	l, err := s.Copies.Open(t.Context(), s.o.Note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := s.Serve(t.Context(), l, ServeOptions{Patience: relaytest.Patience})
+	t.Cleanup(func() { v.Close(); l.Close() })
+	setTo(t, s, "mem/while", "two", true)
+	g.set(false)
+	patient, done := context.WithTimeout(t.Context(), relaytest.Patience)
+	defer done()
+	for len(waiting(t, s)) > 0 {
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-patient.Done():
+			t.Fatalf("%q wait", waiting(t, s))
+		}
+	}
+	if a, b := body(t, s, "mem/before"), body(t, s, "mem/while"); a != "one" || b != "two" {
+		t.Errorf("%q, %q", a, b)
 	}
 }

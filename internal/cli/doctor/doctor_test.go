@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	memorystate "engramd/internal/memory/state"
 )
 
 // only returns the one finding of a check.
@@ -75,5 +77,24 @@ func TestDoctorExitCode(t *testing.T) {
 	err := d.failure()
 	if exit.CodeOf(err) != exit.Relay || err.Error() != "2 of 3 checks failed" {
 		t.Errorf("%d: %v", exit.CodeOf(err), err)
+	}
+}
+
+// TestDoctorOutbox: what waits for more than a day is worth a word, with the reason.
+func TestDoctorOutbox(t *testing.T) {
+	d := &doctor{env: cliutil.New(&cliutil.System{})}
+	since := func(age time.Duration, reason string) session.Waiting {
+		return session.Waiting{Queued: memorystate.Queued{At: time.Now().Add(-age), Reason: reason}}
+	}
+	d.waits(nil)
+	d.waits([]session.Waiting{since(23*time.Hour, "quota")})
+	if len(d.found) > 0 {
+		t.Errorf("%+v", d.found)
+	}
+	got := only(t, func(d *doctor) {
+		d.waits([]session.Waiting{since(25*time.Hour, "blocked: quota"), since(time.Hour, "")})
+	})
+	if got.State != warned || !strings.Contains(got.Text, "2 writes wait on this machine") || !strings.HasSuffix(got.Text, "blocked: quota") || !strings.Contains(got.Remedy, "outbox send") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -47,9 +47,11 @@ comes from stdin. Front matter says that it is episodic, when and by whom it
 was written, and what the flags say (docs/memory.md). With --session, in a folder that
 is linked to a project (engramctl project), it belongs to that.
 
-It is answered once a relay has taken it. Each time that eight more wait to be
-consolidated, as the local copy has them, stderr says so. Prints slug, size and hash, as mem set
-does. A text in which something looks like a key or a token is refused, unless
+It is answered once a relay has taken it; while none answers it is kept on this machine
+(engramctl outbox). Each time that eight more wait to be consolidated, as the local copy has
+them, stderr says so. Prints slug, size and hash, as mem set does.
+
+A text in which something looks like a key or a token is refused, unless
 --allow-secret is given.`,
 		Example: `  engramctl note "Ana prefers answers in Portuguese" --tag people --link people/ana
   engramctl note - --salience 0.8 --emotion satisfaction=0.6 < what-happened.txt`,

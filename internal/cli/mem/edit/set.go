@@ -45,7 +45,8 @@ func setCommand(env *cliutil.Env) *cobra.Command {
 	c = env.Command(&cobra.Command{
 		Use:   "set SLUG [VALUE|-] [--base HASH] [--type TYPE] [--description LINE] [--tag TAG]… [--salience N] [--supersedes SLUG]… [--trust external] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Write a memory",
-		Long: `Write a memory, sent to every relay and read back. With "-" the text comes from
+		Long: `Write a memory, sent to every relay and read back; while none answers it is kept on this
+machine (engramctl outbox). With "-" the text comes from
 stdin, byte for byte: use it for what is long or must not show in a list of
 processes. An empty text is refused unless --allow-empty says that it is meant.
 
