@@ -239,18 +239,14 @@ func (r *Reader) heads(ctx context.Context) (nipae.Listing, client.Status, error
 
 // headsFrom is heads, asked for in that way.
 func (r *Reader) headsFrom(ctx context.Context, ask client.Asking) (nipae.Listing, client.Status, error) {
+	known := r.knownAll(ctx)
 	a, err := ask(ctx, r.c.Targets(), r.all())
 	if err != nil {
+		_, _ = known()
 		return nipae.Listing{}, r.status(a.Relays, 0), err
 	}
-	return r.judgedKnown(ctx, a.Events, a.Relays)
-}
-
-// judgedKnown is judged of events and of what this machine knows beside them.
-func (r *Reader) judgedKnown(ctx context.Context, events []*nostr.Event, relays []client.RelayStatus) (nipae.Listing, client.Status, error) {
-	status := r.status(relays, 0)
-	events, status = r.besidesAll(ctx, events, status)
-	l, out, err := r.judged(r.selectHeads(events), relays)
+	_, heads, status := r.besidesAll(ctx, known, a.Events, r.status(a.Relays, 0))
+	l, out, err := r.judged(heads, a.Relays)
 	out.Behind, out.Withheld, out.BehindAt, out.Removed = status.Behind, status.Withheld, status.BehindAt, status.Removed
 	if err == nil && status.Withheld > 0 && len(l.Heads()) == 0 {
 		err = fmt.Errorf("%w: %d, and their texts are not here", client.ErrBehind, status.Withheld)

@@ -207,20 +207,38 @@ func (r *Reader) Unexplained(ctx context.Context, missing []client.Newest) ([]cl
 func (r *Reader) Besides(ctx context.Context, heads []*nostr.Event, status client.Status) client.Status {
 	ctx, done := r.c.Operation(ctx)
 	defer done()
-	_, status = r.besidesAll(ctx, heads, status)
+	_, _, status = r.besidesAll(ctx, r.knownAll(ctx), heads, status)
 	return status
 }
 
-// besidesAll is besides of a whole listing: it returns its events with those that are
-// known to be newer.
-func (r *Reader) besidesAll(ctx context.Context, events []*nostr.Event, status client.Status) ([]*nostr.Event, client.Status) {
+// knownAll begins to ask this machine for all that it knows; wait returns it.
+func (r *Reader) knownAll(ctx context.Context) (wait func() (map[string]client.Newest, error)) {
 	k := r.known()
 	if k == nil {
-		return events, status
+		return func() (map[string]client.Newest, error) { return nil, nil }
 	}
-	status.Named = r.c.Options().Named
-	l := r.selectHeads(events)
-	missing, err := r.missing(ctx, k, l)
+	var all map[string]client.Newest
+	var err error
+	found := make(chan struct{})
+	soon, done := client.Part(ctx, knownShare)
+	go func() {
+		defer close(found)
+		defer done()
+		all, err = k.All(soon)
+	}()
+	return func() (map[string]client.Newest, error) {
+		<-found
+		return all, err
+	}
+}
+
+// besidesAll is besides of a whole listing: it returns its events with those that are
+// known to be newer, and what is there by them.
+func (r *Reader) besidesAll(ctx context.Context, known func() (map[string]client.Newest, error), events []*nostr.Event, status client.Status) ([]*nostr.Event, nipae.Listing, client.Status) {
+	l, shows := r.selectHeads(events), len(events)
+	all, err := known()
+	missing := r.missing(ctx, all, l)
+	status.Named = r.c.Options().Named && r.known() != nil
 	status.Partial = status.Partial || err != nil
 	if len(missing) > 0 && !status.Partial {
 		missing, _ = r.unexplained(ctx, missing, status)
@@ -246,29 +264,28 @@ func (r *Reader) besidesAll(ctx context.Context, events []*nostr.Event, status c
 			status.Removed = at.Removed
 		}
 	}
-	return events, status
+	if len(events) > shows {
+		l = r.selectHeads(events)
+	}
+	return events, l, status
 }
 
 // missing returns what is known to be newer than a listing, but for what relays may be
 // about to show.
-func (r *Reader) missing(ctx context.Context, k client.Known, l nipae.Listing) (missing []client.Newest, err error) {
+func (r *Reader) missing(ctx context.Context, all map[string]client.Newest, l nipae.Listing) (missing []client.Newest) {
 	ctx, done := client.Part(ctx, knownShare)
 	defer done()
-	all, err := k.All(ctx)
-	if err != nil {
-		return nil, err
-	}
 	for d, at := range all {
 		shown, _ := l.At(d)
 		if !at.Newer(headOf(shown)) || shown.Latest > at.At || r.c.Now()-at.At < young {
 			continue
 		}
-		if whole, err := k.At(ctx, d); err == nil && whole.ID == at.ID {
+		if whole, err := r.known().At(ctx, d); err == nil && whole.ID == at.ID {
 			at = whole
 		}
 		missing = append(missing, at)
 	}
-	return missing, nil
+	return missing
 }
 
 // Onto is Get of what a write at a slug goes onto: a version that this machine knows, and

@@ -45,7 +45,7 @@ func (r *Reader) LogAll(ctx context.Context) ([]Version, client.Status, error) {
 	if err != nil {
 		return nil, r.status(all.relays, 0), err
 	}
-	heads, status, err := r.judged(r.selectHeads(all.now), all.relays)
+	heads, status, err := r.judged(all.heads, all.relays)
 	status.Behind, status.Withheld, status.BehindAt = all.besides.Behind, all.besides.Withheld, all.besides.BehindAt
 	current := map[string]bool{}
 	for _, e := range append(heads.Heads(), heads.Tombstones...) {
@@ -76,6 +76,7 @@ type everything struct {
 	now, past []*nostr.Event
 	relays    []client.RelayStatus
 	shown     bool          // some relay shows superseded versions
+	heads     nipae.Listing // of now
 	besides   client.Status // what this machine knows beside them
 }
 
@@ -92,7 +93,7 @@ func (r *Reader) everything(ctx context.Context) (everything, error) {
 	}
 	all := everything{now: now.Events, past: past.Events}
 	all.relays, all.shown = bothRelays(now.Relays, past.Relays)
-	all.now, all.besides = r.besidesAll(ctx, all.now, r.status(all.relays, 0))
+	all.now, all.heads, all.besides = r.besidesAll(ctx, r.knownAll(ctx), all.now, r.status(all.relays, 0))
 	return all, nil
 }
 

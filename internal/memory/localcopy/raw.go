@@ -176,10 +176,14 @@ func (m *Copy) At(ctx context.Context, d string) (l Last, ok bool, err error) {
 	return all[0], true, nil
 }
 
-// Newest returns the newest that the copy has of each address, without the events.
+// Newest returns the newest that the copy has of each address, without the events. Rows
+// are not checked, which takes longest: At does that.
 func (m *Copy) Newest(ctx context.Context) (all []Last, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		all = m.last(tx, "SELECT "+eventColumns+", p.behind, w.expires, NULL FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n WHERE ?1 = 0", 0)
+		all = nil
+		for r := range tx.Rows("SELECT p.d, e.id, e.created, e.state, p.behind, w.expires FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n WHERE e.state <> ?", unreadable) {
+			all = append(all, Last{D: hex.EncodeToString(r.Raw(0)), ID: hex.EncodeToString(r.Raw(1)), CreatedAt: r.Int(2), Tombstone: r.Int(3) == tombstone, Shown: Shown(r.Int(4)), Expires: r.Int(5)})
+		}
 		return tx.Err()
 	})
 	return all, err
