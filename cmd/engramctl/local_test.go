@@ -18,6 +18,7 @@ import (
 	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall/answer"
 	"engramd/nips/nipae"
 )
 
@@ -42,7 +43,7 @@ func copied(t *testing.T, a *cliutil.Env, budget time.Duration) (slugs []string,
 		if fresh, err = l.Follower.Freshness(ctx); err != nil {
 			return err
 		}
-		if status := l.Status(fresh); status.Partial == answersForAll(fresh) || len(status.Relays) == 0 {
+		if status := l.Status(answer.State{Stale: fresh.Stale, Unfinished: fresh.Unfinished}); status.Partial == answersForAll(fresh) || len(status.Relays) == 0 {
 			t.Errorf("%+v, %+v", status, fresh)
 		}
 		return l.Read(ctx, func(v *localcopy.View) error {

@@ -79,7 +79,7 @@ type Status struct {
 	Named    bool
 	BehindAt int64
 	Removed  string
-	// Stale says that no relay answered, and that this machine did.
+	// Stale says that no relay answered, and that this machine did: see Unasked.
 	Stale bool
 	// Compared says that the write had a Base.
 	Compared bool
@@ -88,6 +88,15 @@ type Status struct {
 	// Doubtful counts events that claim to be newer than what was found, or to
 	// be part of it, and cannot be read.
 	Doubtful int
+}
+
+// Unasked is ErrNoRelay where no relay answered and this machine did: what depends on
+// what is there now is not done.
+func (s Status) Unasked() error {
+	if s.Stale {
+		return NoRelay(s.Relays)
+	}
+	return nil
 }
 
 // Sent adds what relays said to an event.

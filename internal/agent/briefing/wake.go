@@ -62,6 +62,7 @@ type Start struct {
 // the newest were, and Counts says so.
 func Of(ctx context.Context, v answer.View, o Options) Start {
 	s := Start{From: o.From, Apart: apart.In(v, ""), Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
+	s.Counts.Behind = v.State().Behind
 	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
 		s.Narrative = text
 	}

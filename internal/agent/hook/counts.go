@@ -24,6 +24,7 @@ type Counts struct {
 	Open, Proposed []string
 	Dream          bool // one is offered
 	Offers         Offers
+	Behind         int // memories that are newer on this machine than relays show
 }
 
 // Offers count what others propose that is open, and nothing of what it says.
@@ -66,7 +67,7 @@ func (o Offers) line(w Ways) string {
 
 // Zero reports whether nothing waits.
 func (c Counts) Zero() bool {
-	return c.Episodes == 0 && len(c.Open) == 0 && len(c.Proposed) == 0 && !c.Dream && c.Offers == (Offers{})
+	return c.Episodes == 0 && len(c.Open) == 0 && len(c.Proposed) == 0 && !c.Dream && c.Offers == (Offers{}) && c.Behind == 0
 }
 
 // Ways are how an agent answers to what waits: by tools, where its server has
@@ -93,6 +94,9 @@ func (c Counts) Section(w Ways) Section {
 	}
 	var out strings.Builder
 	out.WriteString("[Agent Memory — what waits]\n")
+	if c.Behind > 0 {
+		fmt.Fprintf(&out, "%s newer here than relays show: engramctl repair sends them again; tell the user.\n", counted(c.Behind, "memory is", "memories are"))
+	}
 	if c.Episodes > 0 {
 		least, them := "", "them"
 		if c.Episodes == 1 {

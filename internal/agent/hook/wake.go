@@ -69,6 +69,13 @@ func Core(text, partial string) Section {
 // what to do about it, in words of ours.
 func NoCore(hint string) Section { return Section{Text: "[Agent Memory — core]\n" + hint + "\n"} }
 
+// Behind follows a core that relays do not show, and NotShown stands where no core is
+// among what relays show that are not all.
+const (
+	Behind   = "(Relays show an older version of this, or none; this is this machine's. Tell the user: engramctl repair sends it again.)"
+	NotShown = "These relays show no core."
+)
+
 // Unconfirmed is the section with the core of the local copy, where no relay
 // answered in time.
 func Unconfirmed(text string, asOf time.Time) Section {

@@ -65,6 +65,15 @@ func complaints(status client.Status) []string {
 		}
 		blamed[r.URL] = true
 	}
+	if status.Stale {
+		out = append(out, "no relay answers: this is what this machine has, and others may have written since")
+	}
+	if status.Removed != "" {
+		status.Removed = quoted(status.Removed)
+	}
+	if line := view.BehindLine(status); line != "" {
+		out = append(out, line+" (tell the user)")
+	}
 	if status.Compared && status.Decider == "" {
 		out = append(out, "no relay decides between writers: base was best effort")
 	}
@@ -137,23 +146,30 @@ type fresh struct {
 	Stale bool   `json:"stale" jsonschema:"true if not every relay has confirmed lately what is here"`
 }
 
+// told is fresh, with how many memories are newer here than relays show: what is told is
+// the newest.
+type told struct {
+	fresh
+	Behind int `json:"behind,omitempty" jsonschema:"how many are newer here than relays show: tell the user"`
+}
+
 // view calls do with the memory at this moment: the local copy, or, where there
 // is none, or one that was never whole and has nothing that fits, what the relays
 // have. do returns how many things it found; it may be called again. A copy that is
 // not whole yet is waited for: what is there is not final, and relays would be asked
 // twice for what is on its way.
-func (s *memories) view(ctx context.Context, do func(recallanswer.View) (found int, err error)) (answer, fresh, error) {
+func (s *memories) view(ctx context.Context, do func(recallanswer.View) (found int, err error)) (answer, told, error) {
 	if s.session.Source() != nil {
 		var a answer
-		var f fresh
+		var f told
 		var failed error // of do: not of the copy
-		lacks, unfinished := false, false
+		lacks, unfinished, nothing := false, false, false
 		read := func(v recallanswer.View) error {
 			n, err := do(v)
 			unfinished = v.State().Unfinished
 			if failed = err; err == nil {
-				a, f = s.answerFrom(v.State(), n), freshOf(v.State())
-				lacks = n == 0 && unfinished
+				a, f = s.answerFrom(v.State(), n), toldOf(v.State())
+				lacks, nothing = n == 0 && unfinished, n == 0 && isEmpty(v)
 			}
 			return err
 		}
@@ -164,6 +180,9 @@ func (s *memories) view(ctx context.Context, do func(recallanswer.View) (found i
 		}
 		switch {
 		case failed != nil || ctx.Err() != nil || err == nil && !lacks:
+			if err == nil && nothing {
+				s.unaccounted(ctx, &a)
+			}
 			return a, f, err
 		case err != nil:
 			// The copy may be deleted at any time; the memory is at the relays.
@@ -172,35 +191,64 @@ func (s *memories) view(ctx context.Context, do func(recallanswer.View) (found i
 	}
 	l, status, err := s.everything(ctx)
 	if err != nil {
-		return answer{}, fresh{}, err
+		return answer{}, told{}, err
 	}
-	source, err := recallanswer.Load(heldOf(l), recallanswer.State{AsOf: s.clock(), Stale: status.Partial, Unreadable: l.Unreadable})
+	source, err := recallanswer.Load(heldOf(l), s.stateOf(l, status))
 	if err != nil {
-		return answer{}, fresh{}, err
+		return answer{}, told{}, err
 	}
-	var f fresh
+	var f told
+	a := s.calls.answerOf(status)
 	err = source.Read(ctx, func(v recallanswer.View) error {
-		f = freshOf(v.State())
-		_, err := do(v)
+		f = toldOf(v.State())
+		n, err := do(v)
+		a.Partial = a.Partial || n == 0 && status.Withheld > 0
 		return err
 	})
-	return s.calls.answerOf(status), f, err
+	if err == nil && len(l.Texts()) == 0 {
+		s.unaccounted(ctx, &a)
+	}
+	return a, f, err
+}
+
+// stateOf says how far a listing of the relays can be trusted.
+func (s *memories) stateOf(l memory.Listing, status client.Status) recallanswer.State {
+	return recallanswer.State{AsOf: s.clock(), Stale: status.Partial, Unreadable: l.Unreadable, Behind: status.Behind, Withheld: status.Withheld, BehindAt: status.BehindAt}
+}
+
+func isEmpty(v recallanswer.View) bool {
+	n, _ := v.Index().Len()
+	return n == 0
+}
+
+// unaccounted adds to the answer of an empty memory that something was written that is
+// nowhere.
+func (s *memories) unaccounted(ctx context.Context, a *answer) {
+	_, _ = reading(ctx, s.calls, func(ctx context.Context) (bool, error) {
+		_, _, err := s.session.CoreAbsent(ctx)
+		if errors.Is(err, client.ErrBehind) {
+			a.Partial = true
+			a.warn("%v", err)
+		}
+		return true, nil
+	})
 }
 
 // answerFrom says how far an answer of the local copy can be trusted.
 func (s *memories) answerFrom(state recallanswer.State, found int) answer {
-	a := answer{Partial: state.Partial(found)}
+	a := answer{Partial: state.Partial(found) || found == 0 && state.Withheld > 0}
 	switch {
 	case state.Unfinished:
 		a.Warnings = append(a.Warnings, "the local copy of the memory is not whole yet: what is missing here may exist")
 	case state.Stale:
 		a.Warnings = append(a.Warnings, "not every relay has confirmed the local copy of the memory lately: what other machines wrote since as_of may be missing")
 	}
+	a.Warnings = append(a.Warnings, complaints(client.Status{Behind: state.Behind, Withheld: state.Withheld, BehindAt: state.BehindAt})...)
 	return a
 }
 
-func freshOf(state recallanswer.State) fresh {
-	return fresh{view.When(state.AsOf.UTC()), state.Stale || state.Unfinished}
+func toldOf(state recallanswer.State) told {
+	return told{fresh{view.When(state.AsOf.UTC()), state.Stale || state.Unfinished}, state.Behind}
 }
 
 // heldOf returns the texts of a listing, core first.

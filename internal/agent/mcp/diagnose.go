@@ -74,7 +74,7 @@ func (s *diagnosis) diagnose(a *about) *Failure {
 	case is(client.ErrUnreadable):
 		return s.unreadable(a)
 	case is(client.ErrBehind):
-		return &Failure{Code: CodeBehind, Message: a.error.Error(), Action: "Do not take it for missing, and do not write it anew. Go on without it, and tell the user: engramctl doctor says more."}
+		return &Failure{Code: CodeBehind, Message: a.error.Error() + "." + nothingWritten(a), Action: "Do not take it for missing, and do not write it anew. Go on without it, and tell the user: engramctl doctor and engramctl repair say more."}
 	case errors.As(a.error, &secret):
 		return &Failure{Code: CodeSecret, Message: fmt.Sprintf("In the text, %v. Nothing was written: what is stored once cannot be taken back, since every version is kept.", secret),
 			Action: "Leave the value out and write where it is kept instead. Only if it is no secret, or the user wants it stored all the same, call again with allow_secret true."}

@@ -66,6 +66,8 @@ func (s *fileTools) viewFolder(ctx context.Context, path anthropicfiles.Path) (s
 	case len(files) > 0:
 	case !path.IsRoot() && status.Partial:
 		return said{}, &about{error: client.ErrPartial, status: status}
+	case !path.IsRoot() && status.Withheld > 0:
+		return said{}, &about{error: client.ErrBehind, status: status}
 	case !path.IsRoot():
 		return said{}, anthropicfiles.Missing(path)
 	case len(all) == 0:
@@ -84,7 +86,7 @@ func (s *fileTools) viewFolder(ctx context.Context, path anthropicfiles.Path) (s
 // this is its memory.
 func (s *fileTools) rightPair(ctx context.Context) error {
 	_, err := reading(ctx, s.m.calls, func(ctx context.Context) (bool, error) {
-		others, status, err := s.m.session.Others(ctx)
+		others, status, err := s.m.session.CoreAbsent(ctx)
 		if err == nil && len(others.Keys) > 0 {
 			err = client.ErrNotFound
 		}
@@ -123,8 +125,11 @@ func (s *fileTools) noFolder(ctx context.Context, path anthropicfiles.Path, take
 			return taken
 		}
 	}
-	if status.Partial {
+	switch {
+	case status.Partial:
 		return &about{error: client.ErrPartial, status: status, write: true}
+	case status.Withheld > 0: // one of them may be in it
+		return &about{error: client.ErrBehind, status: status, write: true}
 	}
 	return nil
 }
@@ -143,6 +148,8 @@ func chosen(all []held, status client.Status, path anthropicfiles.Path, folder b
 	switch {
 	case status.Partial:
 		return nil, true, &about{error: client.ErrPartial, status: status, write: true}
+	case status.Withheld > 0: // one of them may be in it
+		return nil, true, &about{error: client.ErrBehind, status: status, write: true}
 	case len(some) == 0:
 		return nil, true, anthropicfiles.Gone(path)
 	case len(some) > maxTogether:

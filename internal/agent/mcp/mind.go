@@ -157,12 +157,12 @@ func (s *mindTools) prepared(ctx context.Context, kind consolidation.Kind, o pla
 	s.m.session.Settle(ctx)
 	p, text, err := s.plans(ctx).Prepare(ctx, kind, o)
 	if errors.Is(err, consolidation.ErrDreamless) || err == nil && len(p.Units) == 0 {
-		return preparedOut{Text: nothing, Waiting: p.Waiting, fresh: fresh{view.When(p.AsOf.UTC()), p.Stale}}, nil
+		return preparedOut{Text: nothing, Waiting: p.Waiting, fresh: fresh{AsOf: view.When(p.AsOf.UTC()), Stale: p.Stale}}, nil
 	}
 	if err != nil {
 		return preparedOut{}, mindFailure(err)
 	}
-	return preparedOut{Plan: p.ID, Text: text, Units: len(p.Units), Waiting: p.Waiting, fresh: fresh{view.When(p.AsOf.UTC()), p.Stale}}, nil
+	return preparedOut{Plan: p.ID, Text: text, Units: len(p.Units), Waiting: p.Waiting, fresh: fresh{AsOf: view.When(p.AsOf.UTC()), Stale: p.Stale}}, nil
 }
 
 // prepareAgain is what to do about a plan that does not hold any more.

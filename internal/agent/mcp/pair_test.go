@@ -40,7 +40,7 @@ func TestUnaccounted(t *testing.T) {
 	for _, readOnly := range []bool{false, true} {
 		p := connect(t, newServer(options{Memory: newFake(), ReadOnly: readOnly, Absent: &session.UnaccountedError{Written: 209}}))
 		f, words := p.refused("memory_read", args{"slug": "core"})
-		if f.Code != CodeBehind || f.Message != "no core is shown; this agent has written 209 times" || strings.Contains(words, "memory_write") {
+		if f.Code != CodeBehind || f.Message != "no core is shown; this agent has written 209 times." || strings.Contains(words, "memory_write") {
 			t.Errorf("read only %v: %s", readOnly, words)
 		}
 		got, err := p.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "core"})

@@ -64,6 +64,8 @@ type readOut struct {
 	Unsent     bool           `json:"not_sent_yet,omitempty" jsonschema:"true if it waits on this machine until a relay answers"`
 	Apart      []apartOut     `json:"apart,omitempty" jsonschema:"what was written here while no relay answered, and met this text: nobody has put both together"`
 	Links      []string       `json:"links,omitempty" jsonschema:"the slugs that the whole text refers to as [[slug]]"`
+	Behind     bool           `json:"behind,omitempty" jsonschema:"true if relays show an older version, or none"`
+	Stale      bool           `json:"stale,omitempty" jsonschema:"true if no relay answered: it is this machine's"`
 	answer
 }
 
@@ -96,7 +98,7 @@ func (s *readTools) read(ctx context.Context, in readIn) (readOut, error) {
 			return readOut{}, invalidf("offset is %d, and the text has %d bytes.", in.Offset, len(e.Text))
 		}
 		s.m.session.Used(ctx, []string{string(e.Slug)})
-		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Unsent: status.Queued, answer: s.m.calls.answerOf(status)}
+		out := readOut{Slug: string(e.Slug), Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Unsent: status.Queued, Behind: status.Behind > 0, Stale: status.Stale, answer: s.m.calls.answerOf(status)}
 		out.show(e, in.Offset, max(most, minBytes))
 		if out.Whole && when == nil {
 			out.Hash = e.Hash
@@ -226,6 +228,7 @@ type versionOut struct {
 	Current   bool   `json:"current"`
 	Deleted   bool   `json:"deleted" jsonschema:"this version is the deletion"`
 	Readable  bool   `json:"readable"`
+	Unshown   bool   `json:"unshown,omitempty" jsonschema:"true if no relay has it, and this machine does"`
 }
 
 type historyOut struct {
@@ -252,7 +255,7 @@ func (s *readTools) history(ctx context.Context, in historyIn) (historyOut, erro
 		out := historyOut{Slug: string(slug), Versions: []versionOut{}, Total: len(versions), answer: s.m.calls.answerOf(status)}
 		for _, v := range versions[:min(limit, len(versions))] {
 			out.Versions = append(out.Versions, versionOut{ID: v.ID, UpdatedAt: stamp(v.CreatedAt), Title: title(v.Text), Size: v.Size,
-				Hash: v.Hash, Current: v.Head, Deleted: v.Tombstone, Readable: v.Err == nil})
+				Hash: v.Hash, Current: v.Head, Deleted: v.Tombstone, Readable: v.Err == nil, Unshown: len(v.Relays) == 0})
 		}
 		return out, nil
 	})

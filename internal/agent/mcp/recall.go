@@ -82,7 +82,7 @@ type recallOut struct {
 	// Intentions come up by time, or because the query says what they wait for.
 	Intentions []view.Coming `json:"intentions,omitempty" jsonschema:"what you meant to do, and is due or may apply: judge, then memory_done"`
 	Degraded   bool          `json:"degraded,omitempty" jsonschema:"true if a model failed and less was compared"`
-	fresh
+	told
 	answer
 }
 
@@ -97,7 +97,7 @@ func (s *readTools) recall(ctx context.Context, in recallIn) (recallOut, error) 
 	}
 	r := s.m.session.Recaller()
 	r.Read = func(ctx context.Context, do func(recallanswer.View) (int, error)) (err error) {
-		out.answer, out.fresh, err = s.m.view(ctx, do) // what does not fit well may be at relays
+		out.answer, out.told, err = s.m.view(ctx, do) // what does not fit well may be at relays
 		return err
 	}
 	found, err := r.Answer(ctx, q)

@@ -52,14 +52,15 @@ func (s *resources) resource(ctx context.Context, req *sdk.ReadResourceRequest) 
 	if err != nil {
 		return nil, asError(err, uri)
 	}
-	meta := sdk.Meta{"engramd/hash": got.Hash, "engramd/updated_at": stamp(got.CreatedAt), "engramd/partial": got.partial}
+	meta := sdk.Meta{"engramd/hash": got.Hash, "engramd/updated_at": stamp(got.CreatedAt), "engramd/partial": got.status.Partial,
+		"engramd/behind": got.status.Behind > 0, "engramd/stale": got.status.Stale}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: textType, Text: got.Text, Meta: meta}}}, nil
 }
 
 // wholeText is a record byte for byte, with its front matter.
 type wholeText struct {
 	client.Entry
-	partial bool
+	status client.Status
 }
 
 func (s *resources) wholeText(ctx context.Context, rawSlug string) (wholeText, error) {
@@ -72,7 +73,8 @@ func (s *resources) wholeText(ctx context.Context, rawSlug string) (wholeText, e
 		if err != nil {
 			return wholeText{}, err
 		}
-		return wholeText{e, s.m.calls.answerOf(status).Partial}, nil
+		_ = s.m.calls.answerOf(status) // of which the doubt counts
+		return wholeText{e, status}, nil
 	})
 }
 
@@ -122,6 +124,7 @@ const (
 	sectionNone  = "There is no core profile yet: this is confirmed by every relay. When you learn who the user is or how they want to work, write it to core with memory_write.\n"
 	// sectionPartial follows a profile that may be old.
 	sectionPartial = "\n(Some relay did not answer: this may not be the newest version of your profile.)\n"
+	sectionStale   = "\n(No relay answered: this is your profile as this machine has it, unconfirmed. Do not rewrite it.)\n"
 	sectionBare    = "The agent has no core profile: this is confirmed by every relay.\n"
 )
 
@@ -189,7 +192,12 @@ func (s *prompts) section(ctx context.Context) (string, error) {
 		switch {
 		case err == nil:
 			text := sectionTitle + sectionAbout + quote.Notice + quote.Text(e.Text, false)
-			if s.m.calls.answerOf(status).Partial {
+			switch partial := s.m.calls.answerOf(status).Partial; {
+			case status.Stale:
+				text += sectionStale
+			case status.Behind > 0:
+				text += "\n" + hook.Behind + "\n"
+			case partial:
 				text += sectionPartial
 			}
 			return text, nil

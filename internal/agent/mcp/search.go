@@ -32,7 +32,7 @@ type searchOut struct {
 	Others     int      `json:"other_projects,omitempty" jsonschema:"how many were left out that are other projects': all_projects"`
 	Searched   int      `json:"searched" jsonschema:"how many memories were looked through"`
 	Unreadable int      `json:"unreadable" jsonschema:"how many memories exist besides that cannot be read"`
-	fresh
+	told
 	answer
 }
 
@@ -46,7 +46,7 @@ func (s *readTools) search(ctx context.Context, in searchIn) (searchOut, error) 
 	}
 	q := recallanswer.Query{Text: in.Query, Prefix: bare(in.Prefix), Tags: in.Tags, Since: in.Since, Scope: s.m.scope(ctx, in.All)}
 	var out searchOut
-	out.answer, out.fresh, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
+	out.answer, out.told, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
 		f, err := recallanswer.Search(v, q, limit, s.m.clock())
 		if err != nil {
 			return 0, mistaken(err)
@@ -66,7 +66,7 @@ func (s *readTools) search(ctx context.Context, in searchIn) (searchOut, error) 
 // statsOut is what a memory consists of.
 type statsOut struct {
 	view.Stats[whenOut]
-	fresh
+	told
 	answer
 }
 
@@ -85,7 +85,7 @@ func (s *readTools) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 		uses = nil
 	}
 	var err error
-	out.answer, out.fresh, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
+	out.answer, out.told, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
 		c := recallanswer.Count(v, uses)
 		out.Stats = view.StatsOf(c, func(h recallanswer.Head) whenOut { return whenOut{h.Slug, h.Size, stamp(h.UpdatedAt)} })
 		return c.Memories, nil
@@ -116,7 +116,7 @@ type listOut struct {
 	Total      int     `json:"total" jsonschema:"how many there are with that prefix, on all pages"`
 	Next       string  `json:"next,omitempty" jsonschema:"give this as after for the next page; left out on the last"`
 	Unreadable int     `json:"unreadable" jsonschema:"how many memories exist besides that cannot be read and whose slugs are unknown"`
-	fresh
+	told
 	answer
 }
 
@@ -129,17 +129,20 @@ func (s *readTools) list(ctx context.Context, in listIn) (listOut, error) {
 	}
 	if s.m.session.Source() != nil {
 		var out listOut
-		confirmed := false
+		confirmed, nothing := false, false
 		err := s.m.session.Source().Read(ctx, func(v recallanswer.View) error {
 			state := v.State()
 			if confirmed = !state.Stale && !state.Unfinished; !confirmed {
 				return nil
 			}
-			out = page(v.Heads(), v.Text, in, limit)
-			out.Unreadable, out.answer, out.fresh = state.Unreadable, s.m.answerFrom(state, out.Total), freshOf(state)
+			out, nothing = page(v.Heads(), v.Text, in, limit), isEmpty(v)
+			out.Unreadable, out.answer, out.told = state.Unreadable, s.m.answerFrom(state, out.Total), toldOf(state)
 			return nil
 		})
 		if err == nil && confirmed {
+			if nothing {
+				s.m.unaccounted(ctx, &out.answer)
+			}
 			return out, nil
 		}
 	}
@@ -147,7 +150,6 @@ func (s *readTools) list(ctx context.Context, in listIn) (listOut, error) {
 	if err != nil {
 		return listOut{}, err
 	}
-	state := recallanswer.State{AsOf: s.m.clock(), Stale: status.Partial, Unreadable: l.Unreadable}
 	var all []recallanswer.Head
 	texts := map[string]string{}
 	for _, h := range heldOf(l) {
@@ -155,7 +157,11 @@ func (s *readTools) list(ctx context.Context, in listIn) (listOut, error) {
 		texts[h.Slug] = h.Text
 	}
 	out := page(all, func(slug string) (string, bool) { text, ok := texts[slug]; return text, ok }, in, limit)
-	out.Unreadable, out.answer, out.fresh = l.Unreadable, s.m.calls.answerOf(status), freshOf(state)
+	out.Unreadable, out.answer, out.told = l.Unreadable, s.m.calls.answerOf(status), toldOf(s.m.stateOf(l, status))
+	out.Partial = out.Partial || out.Total == 0 && status.Withheld > 0
+	if len(l.Texts()) == 0 {
+		s.m.unaccounted(ctx, &out.answer)
+	}
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
+	"engramd/internal/client"
 	"engramd/internal/memory/activity"
 	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
@@ -59,13 +61,19 @@ type Attestor struct{ Session, Process string }
 // Attest writes where a session continues from into its first chained note, and
 // returns where that is; "" if the session has one, or there is nothing to continue
 // from. The note is archived from the beginning: it is for those who check the log,
-// and no memory. ErrNoState: no state is kept.
+// and no memory. ErrNoState: no state is kept. client.ErrBehind: by the local copy no
+// relay shows something that was written.
 func (s *Session) Attest(ctx context.Context, state *memorystate.State, from hook.Continuing, by Attestor) (slug string, err error) {
 	if state == nil {
 		return "", ErrNoState
 	}
 	if from.N == 0 {
 		return "", nil
+	}
+	if kept := s.known.kept(ctx); kept != nil {
+		if there, err := kept.Unshown(ctx); err != nil || there.All() > 0 {
+			return "", cmp.Or(err, client.ErrBehind)
+		}
 	}
 	first, err := state.Sessions.Attest(ctx, by.Session, by.Process)
 	if err != nil || !first {

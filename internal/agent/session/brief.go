@@ -68,6 +68,9 @@ type Core struct {
 	AsOf time.Time
 	// Partial says that some relay did not answer.
 	Partial bool
+	// Behind says that relays show an older one or none, and Named that a person named
+	// the relays for this one question, so that they are not all that there are.
+	Behind, Named bool
 	// Unaccounted says that no relay shows one, and that it cannot be told whether
 	// there is one; nil: it can.
 	Unaccounted error
@@ -77,10 +80,14 @@ func (c Core) section(b Beginning) hook.Section {
 	switch {
 	case c.Unaccounted != nil:
 		return hook.NoCore(c.Unaccounted.Error())
+	case c.Entry == nil && c.Named:
+		return hook.NoCore(hook.NotShown)
 	case c.Entry == nil:
 		return hook.NoCore(b.Hint)
 	case c.Kept:
 		return hook.Unconfirmed(c.Entry.Text, c.AsOf)
+	case c.Behind:
+		return hook.Core(c.Entry.Text, hook.Behind)
 	case c.Partial:
 		return hook.Core(c.Entry.Text, b.Partial)
 	}
@@ -237,9 +244,17 @@ func (w *Brief) Attest(from hook.Continuing) {
 	ctx, cancel := context.WithTimeout(context.Background(), w.s.allow(Tidy))
 	defer cancel()
 	_, process := w.s.o.Ancestors()
-	if _, err := w.s.Attest(ctx, w.State, from, Attestor{Name(w.b.In.Session), process}); err != nil {
+	if _, err := w.AttestAs(ctx, from, Attestor{Name(w.b.In.Session), process}); err != nil {
 		w.s.note("where the session continues from is not attested: %v", err)
 	}
+}
+
+// AttestAs is Session.Attest, and refuses also where only the core is known to be behind.
+func (w *Brief) AttestAs(ctx context.Context, from hook.Continuing, by Attestor) (slug string, err error) {
+	if w.Core.Behind {
+		return "", client.ErrBehind
+	}
+	return w.s.Attest(ctx, w.State, from, by)
 }
 
 // ask asks the relays for the core and what is new.
@@ -265,12 +280,14 @@ func (w *Brief) ask(ctx context.Context) error {
 func (w *Brief) getCore(ctx context.Context) error {
 	entry, status, err := w.s.Memory.Get(ctx, nipae.Core)
 	if status.Stale && err == nil {
-		w.Core = Core{Entry: &entry, Kept: true, Partial: true, AsOf: time.Unix(entry.CreatedAt, 0)}
+		w.Core = Core{Entry: &entry, Kept: true, Partial: true, AsOf: w.s.Memory.AsOf(ctx, entry)}
 		err = client.NoRelay(status.Relays)
 	}
 	absent := errors.Is(err, client.ErrNotFound)
 	if absent {
-		err = w.b.MayBegin(ctx)
+		if err = nil; status.Behind == 0 {
+			err = w.b.MayBegin(ctx)
+		}
 	}
 	unaccounted, is := errors.AsType[*UnaccountedError](err)
 	if is {
@@ -279,7 +296,7 @@ func (w *Brief) getCore(ctx context.Context) error {
 	if err := w.s.o.Report(status, err); err != nil {
 		return err
 	}
-	w.Core = Core{Partial: status.Partial}
+	w.Core = Core{Partial: status.Partial, Behind: status.Behind > 0, Named: status.Named}
 	switch {
 	case is:
 		w.Core.Unaccounted = unaccounted

@@ -143,9 +143,15 @@ func (l *Copy) Answered() bool {
 	return slices.ContainsFunc(l.last, func(o follow.Outcome) bool { return o.Err == nil })
 }
 
+// State says how far the copy can be trusted.
+func (l *Copy) State(ctx context.Context) (state answer.State, err error) {
+	err = l.Source().Read(ctx, func(v answer.View) error { state = v.State(); return nil })
+	return state, err
+}
+
 // Status is what became of the relays, as of any question to them.
-func (l *Copy) Status(fresh localcopy.Freshness) client.Status {
-	s := client.Status{Partial: fresh.Stale || fresh.Unfinished}
+func (l *Copy) Status(as answer.State) client.Status {
+	s := client.Status{Partial: as.Stale || as.Unfinished, Behind: as.Behind, Withheld: as.Withheld, BehindAt: as.BehindAt}
 	for _, o := range l.last {
 		s.Relays = append(s.Relays, client.RelayStatus{URL: o.URL, Err: o.Err, Events: o.Took, Complete: o.Err == nil})
 	}

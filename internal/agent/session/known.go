@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -25,7 +27,8 @@ import (
 type known struct {
 	s *Session
 
-	settling sync.Mutex
+	settling        sync.Mutex
+	unsettled, full atomic.Bool // see settle
 
 	mu    sync.Mutex
 	state *state.State    // what it opened; nil while it has not, or uses another's
@@ -308,10 +311,20 @@ func (k *known) Removed(ctx context.Context, at client.Newest, relay string) err
 // requests of the agent's key are kept too: a relay that loses them may be given them
 // again.
 func (k *known) settle(ctx context.Context, kept *localcopy.Copy, full bool) {
-	if !k.settling.TryLock() {
-		return
+	if full {
+		k.full.Store(true)
 	}
-	defer k.settling.Unlock()
+	k.unsettled.Store(true)
+	for k.unsettled.Load() && k.settling.TryLock() { // of several relays one does it for all
+		for k.unsettled.Swap(false) {
+			k.settleNow(ctx, kept)
+		}
+		k.settling.Unlock()
+	}
+}
+
+func (k *known) settleNow(ctx context.Context, kept *localcopy.Copy) {
+	full := k.full.Swap(false)
 	heads, err := k.heads(ctx)
 	if err == nil && heads != nil {
 		k.place(ctx, heads, kept)
@@ -327,12 +340,76 @@ func (k *known) settle(ctx context.Context, kept *localcopy.Copy, full bool) {
 		after, err = behind[len(behind)-1], keep(ctx, heads, left)
 	}
 	if err == nil && heads != nil {
-		err = dropShown(ctx, heads, kept)
+		err = cmp.Or(dropShown(ctx, heads, kept), k.fill(ctx, kept))
 	}
 	if err != nil && ctx.Err() == nil {
 		k.s.detail("what no relay shows may be in the copy alone: %v", err)
 	}
 }
+
+// fill puts into the copy what the state has as it was signed and the copy has not, and
+// notes there of how many addresses nobody has the text: the file may be deleted. That is
+// done once for each file, and as long as texts are lacking.
+func (k *known) fill(ctx context.Context, kept *localcopy.Copy) error {
+	before, err := kept.Lacking(ctx)
+	if err != nil || before == 0 {
+		return err
+	}
+	all, err := k.All(ctx)
+	if err != nil {
+		return err
+	}
+	lasts, err := kept.Newest(ctx)
+	has := map[string]string{} // ids
+	for _, l := range lasts {
+		has[l.D] = l.ID
+	}
+	var missing []client.Newest
+	whole := true
+	for d, at := range all {
+		switch {
+		case at.ID == "" || at.ID == has[d] || at.Tombstone && has[d] == "":
+		case at.At > k.s.Client.Now()-young:
+			whole = false
+		default:
+			missing = append(missing, at)
+		}
+	}
+	if err == nil && len(missing) > 0 {
+		missing, err = k.s.Memory.Unexplained(ctx, missing)
+	}
+	if err != nil {
+		return err
+	}
+	lacking := 0
+	for some := range slices.Chunk(missing, filledAtOnce) {
+		var events []*nostr.Event
+		for _, at := range some {
+			if at, err = k.At(ctx, at.D); err != nil {
+				return err
+			} else if at.Event != nil {
+				events = append(events, at.Event)
+			} else {
+				lacking++
+			}
+		}
+		if _, err := kept.Put(ctx, "", events); err != nil {
+			return err
+		}
+	}
+	if lacking == before || lacking == 0 && !whole {
+		return nil
+	}
+	return kept.SetLacking(ctx, lacking)
+}
+
+const (
+	// young is how old in seconds a version must be to be missed: relays that follow
+	// others take a moment.
+	young = 30
+	// filledAtOnce is how many events fill holds at once.
+	filledAtOnce = 100
+)
 
 // unexplained drops what requests of the agent's key explain. The relays are asked for
 // these once; what they said is in the state then.

@@ -21,6 +21,19 @@ type Memory struct {
 // Session returns the session that the memory is of.
 func (m *Memory) Session() *Session { return m.s }
 
+// AsOf is when relays were last asked for the local copy, and, where that is not known,
+// when a version was written that is told without them.
+func (m *Memory) AsOf(ctx context.Context, e client.Entry) (at time.Time) {
+	if kept := m.s.known.kept(ctx); kept != nil {
+		fresh, _ := kept.Freshness(ctx, m.s.Client.Relays()) // else it is not known
+		at = fresh.AsOf
+	}
+	if at.IsZero() {
+		at = time.Unix(e.CreatedAt, 0)
+	}
+	return at
+}
+
 // Set is memory.Memory.Set. A write that may wait (SetOptions.Later) does so where no
 // relay answers: Status.Queued.
 func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/localcopy/follow"
+	"engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/state"
 	"engramd/internal/protocol/wire"
 	"engramd/nips/kind"
@@ -83,7 +84,7 @@ func (s *Session) Repair(ctx context.Context, lost bool, do func(context.Context
 		return err
 	}
 	after, err := l.Follower.Freshness(ctx)
-	r := &Repair{Copy: l, Status: l.Status(after), Confirmed: before.Latest}
+	r := &Repair{Copy: l, Status: l.Status(answer.State{Stale: after.Stale, Unfinished: after.Unfinished}), Confirmed: before.Latest}
 	for _, o := range l.last {
 		if o.Err != nil && slices.ContainsFunc(s.Client.WriteTargets(), func(t client.Target) bool { return t.URL == o.URL }) {
 			r.Silent = append(r.Silent, o.URL)

@@ -3,11 +3,13 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr/nip19"
 
+	"engramd/internal/client"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/recall/answer"
@@ -28,6 +30,32 @@ func When(t time.Time) string {
 		return ""
 	}
 	return t.Format(time.RFC3339)
+}
+
+// BehindLine says what this machine knows and the relays do not show, in one line; "" for
+// nothing.
+func BehindLine(s client.Status) string {
+	of := ""
+	if s.BehindAt != 0 {
+		of = " of " + Known(s.BehindAt)
+	}
+	switch {
+	case s.Named && s.Behind > 0:
+		return fmt.Sprintf("this machine knows a newer version than these relays show,%s; without --relay engramctl asks all relays", of)
+	case s.Removed != "" && s.Behind == 0:
+		return fmt.Sprintf("the operator of %s removed the newer version that this machine knows; what that relay shows was the base (engramctl repair --accept-loss ends this line)", s.Removed)
+	case s.Removed != "":
+		return fmt.Sprintf("the operator of %s removed a version that this machine has,%s; engramctl repair --accept-loss ends this line", s.Removed, of)
+	case s.Behind == 1 && s.Withheld == 0:
+		return fmt.Sprintf("relays show an older version (or none); this machine has the one%s. engramctl repair sends it again", of)
+	case s.Behind > 0 && s.Withheld == 0:
+		return fmt.Sprintf("of %d memories relays show older versions (or none); this machine has newer ones, the newest%s. engramctl repair sends them again", s.Behind, of)
+	case s.Behind == 1:
+		return "of one memory relays show an older version (or none), and there is no text of the newer one; engramctl repair says which"
+	case s.Behind > 0:
+		return fmt.Sprintf("of %d memories relays show older versions (or none), and of %d there is no text; engramctl repair says which", s.Behind, s.Withheld)
+	}
+	return ""
 }
 
 // Coming is an intention that is due, or may apply.

@@ -34,7 +34,7 @@ func About(slug nipae.Slug, entry client.Entry, err error) error {
 		return About(absent.Slug, client.Entry{}, absent.Unwrap())
 	case errors.Is(err, client.ErrTombstone) && entry.CreatedAt > 0:
 		return fmt.Errorf("%s: %w at %s (engramctl mem log %[1]s shows what was before)", slug, err, Stamp(entry.CreatedAt))
-	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone):
+	case errors.Is(err, client.ErrNotFound), errors.Is(err, client.ErrTombstone), errors.Is(err, client.ErrBehind):
 		return fmt.Errorf("%s: %w", slug, err)
 	case errors.Is(err, client.ErrUnreadable):
 		return fmt.Errorf("%s: %w (engramctl mem log %[1]s shows its versions; the agent can write over it: mem set or mem rm with --over-unreadable)", slug, err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/memory/recall"
 )
@@ -35,11 +36,10 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 			e.Note("%s did not take it: %v", p.URL, p.Err)
 		}
 	}
-	if errors.Is(err, client.ErrBehind) {
+	if line := view.BehindLine(s); errors.Is(err, client.ErrBehind) {
 		e.Note("%s", RepairHint)
-	}
-	if line := BehindLine(s); err != nil && s.Named && line != "" {
-		e.Note("%s", line) // what the relays show is the answer all the same
+	} else if line != "" {
+		e.Note("%s", line)
 	}
 	switch {
 	case err != nil:
@@ -58,9 +58,6 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	if s.Doubtful > 0 {
 		e.Note("%s", Counted(s.Doubtful, "event at this place cannot be read and was left out", "events at this place cannot be read and were left out"))
 	}
-	if line := BehindLine(s); line != "" {
-		e.Note("%s", line)
-	}
 	if s.Behind > 0 && e.Flags.Strict {
 		return client.ErrBehind
 	}
@@ -72,27 +69,6 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 
 // RepairHint is what helps where relays lack what this machine has.
 const RepairHint = "engramctl repair sends again what this machine has; engramctl repair --accept-loss gives up what it has not"
-
-// BehindLine says what this machine knows and the relays do not show, in one line; "" for
-// nothing.
-func BehindLine(s client.Status) string {
-	when := Stamp(s.BehindAt)
-	switch {
-	case s.Named && s.Behind > 0:
-		return fmt.Sprintf("this machine knows a newer version than these relays show, of %s; without --relay engramctl asks all relays", when)
-	case s.Removed != "" && s.Behind == 0:
-		return fmt.Sprintf("the operator of %s removed the newer version that this machine knows; what that relay shows was the base (engramctl repair --accept-loss ends this line)", s.Removed)
-	case s.Removed != "":
-		return fmt.Sprintf("the operator of %s removed a version that this machine has, of %s; engramctl repair --accept-loss ends this line", s.Removed, when)
-	case s.Behind == 1 && s.Withheld == 0:
-		return fmt.Sprintf("relays show an older version (or none); this machine has the one of %s. engramctl repair sends it again", when)
-	case s.Behind > 0 && s.Withheld == 0:
-		return fmt.Sprintf("of %d memories relays show older versions (or none); this machine has newer ones, the newest of %s. engramctl repair sends them again", s.Behind, when)
-	case s.Behind > 0:
-		return fmt.Sprintf("of %s relays show older versions (or none), and this machine has no text of %d; engramctl repair says which", Counted(s.Behind, "memory", "memories"), s.Withheld)
-	}
-	return ""
-}
 
 // Once leaves out what is said again of a relay that failed: one that is down
 // fails at the question for the agent's list of relays as well.

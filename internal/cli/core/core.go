@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/hook"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -35,13 +36,14 @@ const (
 // coreOut is `core --format json`.
 type coreOut struct {
 	cliutil.AnswerOut
-	State     string `json:"state"`   // "present" or "absent"
+	State     string `json:"state"`   // "present", "unconfirmed" or "absent": see New
 	Section   string `json:"section"` // the text format
 	Profile   string `json:"profile,omitempty"`
 	CreatedAt int64  `json:"created_at,omitempty"`
 	Time      string `json:"time,omitempty"`
 	ID        string `json:"id,omitempty"`
 	Hash      string `json:"hash,omitempty"`
+	AsOf      string `json:"as_of,omitempty"` // when relays were last asked for one that is unconfirmed
 }
 
 // New returns engramctl core.
@@ -68,6 +70,13 @@ but what the owner's key can know, with exit code 1.
 
 A core that was found while some relay did not answer in full is printed with a
 last line that says so, and stderr says which relay; with --strict it is a failure.
+Where relays show an older one than this machine has, or none, its own is printed, and
+a last line says so (exit code 6 with --strict). Where no relay answers, it is printed as
+unconfirmed, with the time as of which it is (exit code 4 with --strict). With --relay,
+what those relays show is printed, and never the hint.
+
+JSON has state: "present", "unconfirmed" (with stale and as_of) or "absent"; behind, where
+relays show less than this machine has; and the section of the text format.
 
 On any failure nothing is printed on stdout, the reason is on stderr, and the exit
 code is not 0: no core found and a relay that failed, a time limit, something
@@ -144,22 +153,33 @@ func readCore(ctx context.Context, env *cliutil.Env, format string) ([]byte, err
 	}
 	defer opened.Close()
 	m := opened.Memory
-	if err := m.Session().Discover(ctx); err != nil {
+	if err := m.Session().Discover(ctx); err != nil && !client.Silent(err) { // what this machine has may do
 		return nil, err
 	}
 	entry, status, err := m.Get(ctx, nipae.Core)
 	absent := errors.Is(err, client.ErrNotFound)
 	if absent {
-		err = cliutil.MayBegin(ctx, m)
+		if err = nil; status.Behind == 0 {
+			err = cliutil.MayBegin(ctx, m)
+		}
 	}
 	if err := env.Report(status, err); err != nil {
 		return nil, err
 	}
 	out := coreOut{AnswerOut: cliutil.AnswerOf(m, status), State: "absent", Section: section(CoreHint)}
-	if !absent {
+	switch {
+	case absent && status.Named:
+		out.Section = section(hook.NotShown)
+	case !absent:
 		out.State, out.Profile, out.Section = "present", entry.Text, section(quote.Notice+quote.Text(entry.Text, false))
 		out.CreatedAt, out.Time, out.ID, out.Hash = entry.CreatedAt, cliutil.Stamp(entry.CreatedAt), entry.ID, entry.Hash
-		if status.Partial {
+		switch {
+		case status.Stale:
+			at := m.AsOf(ctx, entry)
+			out.State, out.AsOf, out.Section = "unconfirmed", cliutil.Stamp(at.Unix()), hook.Unconfirmed(entry.Text, at).Text
+		case status.Behind > 0:
+			out.Section += hook.Behind + "\n"
+		case status.Partial:
 			out.Section += CorePartial + "\n"
 		}
 	}

@@ -52,7 +52,7 @@ func Codes() []Code {
 		{Auth, "the relays refuse this key, or what it writes (restricted:, blocked:)"},
 		{Relay, "relay or network: none answered, or not all and it matters; mind run: the thinker failed"},
 		{Conflict, "conflict: another version than the change was made for; a snapshot in use, or that must stay"},
-		{Unreadable, "unreadable: there is something, and it cannot be read; a check of it failed"},
+		{Unreadable, "unreadable: it is there and cannot be read; a check failed; relays show less than is known"},
 		{Interrupted, "interrupted by a signal"},
 	}
 }

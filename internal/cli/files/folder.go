@@ -180,7 +180,7 @@ func (r *folderRun) once(ctx context.Context) error {
 		}
 	}
 	all := r.all
-	how := folder.How{Mode: r.mode, Delete: r.Delete, Whole: !r.status.Partial, Skip: func(s nipae.Slug) bool { return !all && write.Reserved(s) }}
+	how := folder.How{Mode: r.mode, Delete: r.Delete, Whole: !r.status.Partial && r.status.Withheld == 0, Skip: func(s nipae.Slug) bool { return !all && write.Reserved(s) }}
 	steps, err := folder.Plan(how, folder.Sides{Tree: listing, Units: units, State: r.state})
 	if err != nil {
 		return exit.BadUsage(err)
@@ -239,11 +239,11 @@ func titleOf(u folder.Unit) string {
 
 // units returns what the memory has, once a relay has said so.
 func (r *folderRun) units(ctx context.Context) ([]folder.Unit, error) {
-	fresh, err := r.copy.Follower.Freshness(ctx)
+	state, err := r.copy.State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.status = r.copy.Status(fresh)
+	r.status = r.copy.Status(state)
 	failed := []error{client.ErrNoRelay}
 	for _, s := range r.status.Relays {
 		r.status.Partial = r.status.Partial || s.Err != nil

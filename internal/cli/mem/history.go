@@ -80,7 +80,7 @@ func printDiff(env *cliutil.Env, m *session.Memory, slug nipae.Slug, from, to cl
 type versionOut struct {
 	cliutil.EntryOut
 	Current bool     `json:"current"`
-	On      []string `json:"on"` // the relays that have it
+	On      []string `json:"on"` // the relays that have it; none: this machine alone
 	Error   string   `json:"error,omitempty"`
 }
 
@@ -92,7 +92,8 @@ func logCommand(env *cliutil.Env) *cobra.Command {
 		Long: `Show the versions of a memory that the relays keep, newest first: time, id, size,
 and "*" at the current one. How many are kept is each relay's decision; a relay
 without history shows its current version only, and one whose history cannot be
-had makes the answer partial. mem get --at prints one of them, mem diff shows how
+had makes the answer partial. A version that this machine knows and no relay shows is
+among them, and its line says so. mem get --at prints one of them, mem diff shows how
 two differ, mem restore --at writes one anew.
 
 With --text, what each version says stands below it, indented.`,
@@ -126,7 +127,7 @@ func versionsOut(versions []memory.Version, texts bool) []versionOut {
 		if texts && v.Err == nil && !v.Tombstone {
 			entry.Text = &v.Text
 		}
-		out = append(out, versionOut{entry, v.Head, v.Relays, cliutil.ErrorText(v.Err)})
+		out = append(out, versionOut{entry, v.Head, append([]string{}, v.Relays...), cliutil.ErrorText(v.Err)})
 	}
 	return out
 }
@@ -144,6 +145,9 @@ func printVersions(env *cliutil.Env, versions []memory.Version, texts bool) erro
 		}
 		if v.Head {
 			mark = "*"
+		}
+		if len(v.Relays) == 0 {
+			size += "  no relay has it"
 		}
 		fmt.Fprintf(w, "%s %s\t%s\t%s\n", mark, cliutil.Stamp(v.CreatedAt), v.ID[:cliutil.ShortID], size)
 	}
@@ -196,7 +200,7 @@ mem log shows the versions of one memory, and which relays have them.`,
 				return err
 			}
 			if len(versions) == 0 {
-				noteNone(ctx, env, m, memory.Listing{}, true)
+				noteNone(ctx, env, m, memory.Listing{}, status, true)
 			}
 			return cliutil.FirstOf(printWrites(env, versions, texts), err)
 		})

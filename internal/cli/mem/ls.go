@@ -51,11 +51,15 @@ only; --archived lists those that are archived and no others. JSON has ids and h
 too; texts are what mem get shows. Where there is no memory at all, stderr says so, and
 with whom this key has memory.
 
+Where relays show older versions than this machine knows, or none, its own are listed, and
+stderr says of how many (JSON: behind_n).
+
 --at lists what was there at a time in the past, by the times that versions bear, as far
 as the relays keep superseded ones: 2026-01-31T12:00:00Z, 2h (ago), yesterday, or a date
 (the end of that day; today: now). What was deleted since is not shown.
 
-Exit code 6 if there is memory and none of it can be read.`,
+Exit code 6 if there is memory and none of it can be read, or its texts are not here and
+no relay shows them.`,
 		Example: `  engramctl mem ls
   engramctl mem ls --json | jq -r '.memories[].slug'
   engramctl mem ls --agent npub1… --all`,
@@ -99,7 +103,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 		case len(l.Memories) == 0 && len(kept) > 0:
 			env.Note("no memories but %d that programs keep (--all shows them)", len(kept))
 		case len(l.Memories) == 0 && unknown == 0:
-			noteNone(ctx, env, m, l, o.all)
+			noteNone(ctx, env, m, l, status, o.all)
 		}
 		if env.Flags.JSON {
 			out := listingOut(m, l, status, o.all)
@@ -171,7 +175,7 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 }
 
 // noteNone says that nothing was listed, and what there is instead.
-func noteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory.Listing, all bool) {
+func noteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory.Listing, s client.Status, all bool) {
 	var hidden []string
 	if l.Core != nil && !all {
 		hidden = append(hidden, "a core")
@@ -180,6 +184,7 @@ func noteNone(ctx context.Context, env *cliutil.Env, m *session.Memory, l memory
 		hidden = append(hidden, fmt.Sprintf("%d removed", n))
 	}
 	switch {
+	case s.Behind > 0: // its line says so
 	case len(hidden) > 0:
 		env.Note("no memories, but %s (--all shows them)", strings.Join(hidden, " and "))
 	case l.Core == nil && len(l.Tombstones) == 0:
@@ -210,7 +215,8 @@ is its owner's, which reads. SLUG is "core", "mem/…", or short "notes" for
 All relays are asked at the same time and their answers united. What failed at
 which relay is on stderr. An answer that not all relays gave in full is partial:
 it is printed, stderr and JSON say so, and the exit code is 0 (4 with --strict).
-"Not found" is said only if every relay says so.`,
+"Not found" is said only if every relay says so, and this machine knows of nothing there
+(docs/memory.md).`,
 		Example: `  engramctl mem ls
   engramctl mem get notes
   engramctl mem ls --agent npub1…   # as owner`,

@@ -74,7 +74,9 @@ is said.
 Intentions that are due, or of which the trigger has words of the query, follow
 (docs/mind.md). If nothing matches, nothing is printed, stderr says what to try, and the
 exit code is 0. If relays did not answer and nothing matches, that is a failure: it may be
-there.
+there. Where relays show older versions than this machine has, or none, its own are
+recalled, and stderr and the block say how many; exit code 6 if nothing matches and the
+texts of some are not here.
 
 --explain names, on stderr and in JSON, what has to do with the question and was left out,
 and why: its state, its trust, its project, a filter by name, the budget, or "threshold":

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -83,7 +84,7 @@ if none answers, 3 if all refuse the key.`,
 		} else {
 			err = cliutil.FirstOf(err, printRelays(env, answers.Relays, configured, c.LeftOut(), lacks))
 		}
-		if line := cliutil.BehindLine(behind); line != "" {
+		if line := view.BehindLine(behind); line != "" {
 			env.Note("%s", line)
 		}
 		return err

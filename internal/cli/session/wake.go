@@ -54,8 +54,10 @@ type wakeCoreOut struct {
 	Text  string `json:"text,omitempty"`
 	Hash  string `json:"hash,omitempty"`
 	AsOf  string `json:"as_of,omitempty"` // of one that is unconfirmed
-	// Partial says that some relay did not answer.
+	// Partial says that some relay did not answer, Behind that relays show an older one,
+	// or none.
 	Partial bool `json:"partial"`
+	Behind  bool `json:"behind,omitempty"`
 }
 
 type wakeNarrative struct {
@@ -109,7 +111,8 @@ it, in at most 9,500 characters:
 Relays are asked for 2 s. Where none answers, the core is that of the local copy and
 says so; where there is none either, that is an error: it never looks as if nothing
 were remembered. Where no relay shows a core and there may be one, a line in its place
-says so, and the exit code is 6. What is external, or a proposal, is counted and not
+says so, and the exit code is 6. Where relays show an older core than this machine has, or
+none, its own is printed, and a line says so. What is external, or a proposal, is counted and not
 shown.
 
 --json gives the parts, whole, beside the text. Nothing is noted as shown, and no
@@ -117,7 +120,8 @@ session begins.
 
 With --attest (attest = true in a profile) where it continues from is also signed: each
 run writes it into an archived note, which is in the log like all that is written.
-Without it the line is only shown. docs/trust.md says what that proves.`,
+Without it the line is only shown. Where relays show less than this machine has, nothing is
+attested (exit code 6). docs/trust.md says what that proves.`,
 		Example: `  engramctl wake
   engramctl wake --json | jq -r .narrative.text`,
 	}, func(ctx context.Context, _ []string) error { return wake(ctx, env) }))
@@ -160,7 +164,7 @@ func wake(ctx context.Context, env *cliutil.Env) error {
 	}
 	ctx, done := env.Bounded(ctx)
 	defer done()
-	slug, err := s.Attest(ctx, w.State, parts.Start.From, session.Attestor{})
+	slug, err := w.AttestAs(ctx, parts.Start.From, session.Attestor{})
 	switch {
 	case errors.Is(err, session.ErrNoState):
 		return exit.BadUsage(err)
@@ -198,7 +202,7 @@ func wakeCoreOf(f session.Core) wakeCoreOut {
 	case f.Entry == nil:
 		return wakeCoreOut{State: "absent", Partial: f.Partial}
 	}
-	out := wakeCoreOut{State: "present", Text: f.Entry.Text, Hash: f.Entry.Hash, Partial: f.Partial}
+	out := wakeCoreOut{State: "present", Text: f.Entry.Text, Hash: f.Entry.Hash, Partial: f.Partial, Behind: f.Behind}
 	if f.Kept {
 		out.State, out.Partial, out.AsOf = "unconfirmed", true, agentview.When(f.AsOf.UTC())
 	}

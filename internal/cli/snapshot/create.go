@@ -110,6 +110,9 @@ func create(ctx context.Context, env *cliutil.Env, c *client.Client, p party, lo
 		}
 	}
 	captured, err := snapshots.Take(ctx, c, want, time.Now)
+	if err == nil && p.memory != nil && o.at == "" {
+		captured.Status = p.memory.Besides(ctx, captured.Heads(), captured.Status) // what relays show is kept
+	}
 	if err := env.Report(captured.Status, err); err != nil {
 		return err
 	}

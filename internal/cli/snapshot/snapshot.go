@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
@@ -84,6 +85,8 @@ type party struct {
 	agent string
 	id    client.Identity
 	keys  bundle.Keys // nil without a key
+
+	memory *session.Memory // of the pair that is configured, while relays are asked; nil for none
 }
 
 func (p party) own() bool { return p.id.PubKey() == p.agent }
@@ -148,13 +151,17 @@ func withLock(ctx context.Context, env *cliutil.Env, f *Options, agent string, d
 // asking gives a command a client of the agent's relays. --timeout bounds
 // each question, not all of them together: a memory may be large.
 func asking(ctx context.Context, env *cliutil.Env, do func(*client.Client, party) error) error {
-	opened, s, err := cliutil.KeySession(ctx, env, cliutil.Patiently)
+	opened, s, err := cliutil.KeySession(ctx, env, cliutil.Patiently, func(o *session.Options) {
+		if s, err := env.Settings(); err == nil {
+			o.Owner, o.Agent = s.Owner, s.Agent
+		}
+	})
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
 	c := opened.Client
-	p, err := party{agent: s.Agent}.with(c.Identity())
+	p, err := party{agent: s.Agent, memory: opened.Memory}.with(c.Identity())
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	"engramd/internal/agent/view"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/files"
@@ -236,6 +237,10 @@ func alike(ctx context.Context, env *cliutil.Env, s *session.Session, since int6
 	c, m := s.Client, s.Memory
 	p.from, p.doubts, p.close = transfer.Peers(c), c.Doubts(), s.Close
 	p.to, p.filters = p.from, transfer.MemoryOf(m.Agent(), m.Owner(), since)
+	_, known, _ := m.ListAll(ctx) // what fails is told by the comparison
+	if line := view.BehindLine(known); line != "" {
+		env.Note("%s", line)
+	}
 	if len(p.from) > 1 {
 		return p, nil
 	}

@@ -34,7 +34,8 @@ written until now was neither changed nor left out: attest verify.
 With --publish it is also sent to the relays (kind 30078), where it takes the place of
 the last one. That tells the world that this agent lives, and how much it writes.
 
-All relays must answer (exit code 4). Exit code 1 if nothing was written on this machine.
+All relays must answer (exit code 4). Exit code 1 if nothing was written on this machine,
+6 where relays show less than it has (engramctl repair).
 docs/trust.md says what is proved, and what is not.`,
 		Example: `  engramctl attest > attestation.json
   engramctl attest --publish
@@ -94,7 +95,7 @@ func logState(ctx context.Context, env *cliutil.Env, m *session.Memory) (*memory
 const attestTries = 3
 
 // attested is what may be signed now. Errors are client.ErrNotFound where nothing
-// was written, snapshots.ErrMoving, and those of snapshots.Take.
+// was written, snapshots.ErrMoving, client.ErrBehind, and those of snapshots.Take.
 func attested(ctx context.Context, c *client.Client, m *session.Memory, state *memorystate.State) (made attestation.Attestation, status client.Status, err error) {
 	log, root, err := state.Links.Root(ctx)
 	for range attestTries {
@@ -107,6 +108,9 @@ func attested(ctx context.Context, c *client.Client, m *session.Memory, state *m
 		captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: m.Agent(), Whole: true}, time.Now)
 		if err != nil {
 			return made, captured.Status, err
+		}
+		if n := m.Besides(ctx, captured.Heads(), captured.Status).Behind; n > 0 {
+			return made, captured.Status, fmt.Errorf("%w of %s: nothing is attested", client.ErrBehind, cliutil.Counted(n, "memory", "memories"))
 		}
 		before := log
 		if log, root, err = state.Links.Root(ctx); err != nil || log.W != before.W || log.Next != before.Next {

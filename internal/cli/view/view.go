@@ -64,6 +64,9 @@ func WithWhole(ctx context.Context, env *cliutil.Env, wait time.Duration, look f
 			return err
 		}
 		found, state, err := look(ctx, s, l)
+		if err == nil && found.Found == 0 {
+			err = unfound(ctx, s, l, state)
+		}
 		if err != nil {
 			return mistaken(err)
 		}
@@ -73,11 +76,11 @@ func WithWhole(ctx context.Context, env *cliutil.Env, wait time.Duration, look f
 
 // ReportCopy says which relays were not reached.
 func ReportCopy(ctx context.Context, env *cliutil.Env, l *session.Copy) (client.Status, error) {
-	fresh, err := l.Follower.Freshness(ctx)
+	state, err := l.State(ctx)
 	if err != nil {
 		return client.Status{}, err
 	}
-	status := l.Status(fresh)
+	status := l.Status(state)
 	return status, env.Report(status, nil)
 }
 
@@ -89,12 +92,31 @@ func mistaken(err error) error {
 	return err
 }
 
-// showSeen prints what a command found. Nothing is "nothing there" if the copy
-// may lack something.
-func showSeen(env *cliutil.Env, s Seen, state answer.State, about cliutil.AnswerOut) error {
-	if s.Found == 0 && state.Partial(0) {
+// unfound returns why nothing was found, where that is not because there is nothing.
+func unfound(ctx context.Context, s *session.Session, l *session.Copy, state answer.State) error {
+	nothing := false
+	switch {
+	case state.Partial(0):
 		return fmt.Errorf("%w, and what is here has nothing that fits", client.ErrPartial)
+	case state.Withheld > 0:
+		return fmt.Errorf("%w of %s, and what is here has nothing that fits", client.ErrBehind, cliutil.Counted(state.Withheld, "memory", "memories"))
 	}
+	_, err := l.Look(ctx, func(v answer.View) error {
+		n, _ := v.Index().Len()
+		nothing = n == 0
+		return nil
+	})
+	if err == nil && nothing {
+		_, _, err = s.Memory.CoreAbsent(ctx)
+	}
+	if errors.Is(err, client.ErrBehind) {
+		return err
+	}
+	return nil
+}
+
+// showSeen prints what a command found.
+func showSeen(env *cliutil.Env, s Seen, state answer.State, about cliutil.AnswerOut) error {
 	if state.Unreadable > 0 {
 		env.Note("%s cannot be read; the slugs are unknown", cliutil.Counted(state.Unreadable, "memory", "memories"))
 	}

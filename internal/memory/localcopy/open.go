@@ -136,4 +136,6 @@ CREATE TABLE raws (n INTEGER PRIMARY KEY, expires INTEGER NOT NULL, raw BLOB NOT
 -- behind is what relays show of the head: see Shown.
 ALTER TABLE places ADD COLUMN behind INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX places_behind ON places (a) WHERE behind > 0;
+-- lacking: see Lacking.
+ALTER TABLE counter ADD COLUMN lacking INTEGER NOT NULL DEFAULT -1;
 `}

@@ -37,7 +37,7 @@ const putAtOnce = 500
 // already are noted as the relay's too. Signatures of new ones are checked,
 // whatever was checked before. A newer readable event of an address says that
 // the relay has the older ones no more. What the agent signed and nobody can
-// read is kept as that.
+// read is kept as that. With no relay ("") they are events that none shows.
 //
 // An error leaves what was taken in of the batches before it.
 func (m *Copy) Put(ctx context.Context, relay string, events []*nostr.Event) (Changes, error) {
@@ -64,9 +64,11 @@ func (m *Copy) putBatch(ctx context.Context, relay string, events []*nostr.Event
 	})
 	err = m.write(ctx, func(w *writing) error {
 		changes.New = 0
-		r, err := w.relay(relay)
-		if err != nil {
-			return err
+		var r int64
+		if relay != "" {
+			if r, err = w.relay(relay); err != nil {
+				return err
+			}
 		}
 		for _, o := range took {
 			w.put(r, o)

@@ -226,6 +226,21 @@ func (m *Copy) Lacks(ctx context.Context, relays, others []string) (lacks map[st
 	return lacks, err
 }
 
+// Lacking is of how many addresses the machine's state knows newer versions than the
+// copy, and has no text; -1 where nobody has compared the two since the file began.
+func (m *Copy) Lacking(ctx context.Context) (n int, err error) {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		n = int(tx.Int("SELECT lacking FROM counter"))
+		return tx.Err()
+	})
+	return n, err
+}
+
+// SetLacking notes what Lacking returns.
+func (m *Copy) SetLacking(ctx context.Context, n int) error {
+	return m.write(ctx, func(w *writing) error { return w.tx.Exec("UPDATE counter SET lacking = ?", n) }, &Changes{})
+}
+
 // Drop drops heads that no relay shows, by their ids: an act of the agent's key ended
 // them, or their loss was accepted.
 func (m *Copy) Drop(ctx context.Context, ids ...string) (Changes, error) {

@@ -99,8 +99,8 @@ func TestOwnerIsNotTold(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	if err := m.Read(t.Context(), func(v *View) error {
-		if older, none := v.Behind(); older != 1 || none != 1 {
-			t.Errorf("%d older, %d nowhere", older, none)
+		if got := v.Behind(); got != (Unshown{Older: 1, None: 1, Newest: 200, Hidden: true}) {
+			t.Errorf("%+v", got)
 		}
 		if _, ok := v.Text("mem/b"); ok {
 			t.Error("the text is told")
@@ -113,6 +113,31 @@ func TestOwnerIsNotTold(t *testing.T) {
 	if got := shown(t, m); got != "mem/a = two\nmem/b = other" {
 		t.Errorf("shown again: %q", got)
 	}
+}
+
+// TestOfNoRelay: what is put in as shown by no relay is told and counted as that, until a
+// relay shows it or a newer one; what a copy lacks is noted for each file.
+func TestOfNoRelay(t *testing.T) {
+	a := newAuthor(t, "agent", "owner")
+	m := open(t, a.Pair, Options{Dir: t.TempDir()})
+	one, two := a.write("mem/a", "one", 100), a.write("mem/a", "two", 200)
+	put(t, m, near, one)
+	put(t, m, "", two, a.write("mem/b", "other", 150), a.write("mem/sys/x", "a program's", 150))
+	if n, err := m.Lacking(t.Context()); err != nil || n != -1 || shown(t, m) != "mem/a = two\nmem/b = other\nmem/sys/x = a program's" {
+		t.Errorf("%d %v, %s", n, err, shown(t, m))
+	}
+	is := func(want Unshown) {
+		t.Helper()
+		if got, err := m.Unshown(t.Context()); err != nil || got != want {
+			t.Errorf("%+v, want %+v; %v", got, want, err)
+		}
+	}
+	is(Unshown{Older: 1, None: 1, Newest: 200})
+	if err := m.SetLacking(t.Context(), 3); err != nil {
+		t.Fatal(err)
+	}
+	put(t, m, near, two)
+	is(Unshown{None: 1, Lacking: 3, Newest: 150})
 }
 
 // TestTextsOfBefore: what an older version kept as text alone is asked for again, and

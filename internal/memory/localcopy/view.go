@@ -88,19 +88,42 @@ func (v *View) Freshness(relays []string) Freshness {
 // hides reports whether a head is not to be told of: see Options.AsOwner.
 func (v *View) hides(s Shown) bool { return v.m.asOwner && s == ShownNone }
 
-// Behind counts the heads that no relay shows, whose slugs are not of machine's matter:
-// newer ones than relays show, and those of which they show nothing.
-func (v *View) Behind() (older, none int) {
-	for r := range v.tx.Rows("SELECT p.behind, p.slug, e.state FROM places p JOIN events e ON e.n = p.head WHERE p.behind > 0 AND e.created <= ?", v.m.now().Add(-callsBehind).Unix()) {
+// Unshown is what this machine knows and no relay shows, but for machine's matter and
+// what was written just now.
+type Unshown struct {
+	// Older counts heads that are newer than what relays show, None those of which they
+	// show nothing, and Lacking what the machine's state knows of beside them.
+	Older, None, Lacking int
+	Newest               int64 // when the newest of these heads was written, in Unix seconds
+	Hidden               bool  // None are not told: see Options.AsOwner
+}
+
+// All counts all of it.
+func (u Unshown) All() int { return u.Older + u.None + u.Lacking }
+
+// Behind returns what no relay shows.
+func (v *View) Behind() Unshown { return v.m.unshown(v.tx) }
+
+// Unshown is View.Behind, without the index that a View has.
+func (m *Copy) Unshown(ctx context.Context) (u Unshown, err error) {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error { u = m.unshown(tx); return tx.Err() })
+	return u, err
+}
+
+func (m *Copy) unshown(tx *sealedfile.Tx) (u Unshown) {
+	for r := range tx.Rows("SELECT p.behind, p.slug, e.state, e.created FROM places p JOIN events e ON e.n = p.head WHERE p.behind > 0 AND e.created <= ?", m.now().Add(-callsBehind).Unix()) {
 		switch {
 		case Reserved(r.Text(1)) || Shown(r.Int(0)) == ShownNone && r.Int(2) != withText:
+			continue
 		case Shown(r.Int(0)) == ShownNone:
-			none++
+			u.None++
 		default:
-			older++
+			u.Older++
 		}
+		u.Newest = max(u.Newest, r.Int(3))
 	}
-	return older, none
+	u.Lacking, u.Hidden = max(0, int(tx.Int("SELECT lacking FROM counter"))), m.asOwner
+	return u
 }
 
 const headQuery = "SELECT " + eventColumns + ", p.doubtful, (SELECT group_concat(h.r) FROM held h WHERE h.n = e.n), p.behind FROM places p JOIN events e ON e.n = p.head "

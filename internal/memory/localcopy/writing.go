@@ -52,11 +52,15 @@ func (w *writing) relay(url string) (int64, error) {
 	return w.relayIf(url), err
 }
 
-// put takes in one event that a relay has.
+// put takes in one event that a relay has; 0 is none.
 func (w *writing) put(r int64, o *opened) {
 	a := w.place(o)
 	n := w.event(a, o)
 	w.raw(n, o.signed)
+	if r == 0 {
+		w.touched[a] = true
+		return
+	}
 	if w.tx.Exec("INSERT OR IGNORE INTO held (n, r) VALUES (?, ?)", n, r); w.tx.Changed() == 0 {
 		return
 	}

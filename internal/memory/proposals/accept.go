@@ -1,6 +1,7 @@
 package proposals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 	source := opened.Source
 	head, status, err := b.o.Memory.Get(ctx, slug)
 	done.Status = status
-	if err != nil && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrTombstone) {
+	if err = cmp.Or(err, status.Unasked()); err != nil && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrTombstone) {
 		return err
 	}
 	if !at(head, item.Base) || item.removedSince(head) {

@@ -397,3 +397,24 @@ func TestAcceptOwnersAsks(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// unasked is a memory of which only this machine answers, and no relay.
+type unasked struct{ Memory }
+
+func (u unasked) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	e, s, err := u.Memory.Get(ctx, slug)
+	s.Stale, s.Partial = true, true
+	return e, s, err
+}
+
+// TestAcceptNeedsRelays: nothing is called accepted upon what this machine alone says is
+// there.
+func TestAcceptNeedsRelays(t *testing.T) {
+	r := newRig(t)
+	p := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
+	r.accept(r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})) // it is there
+	r.box.o.Memory = unasked{r.box.o.Memory}
+	if done, err := r.box.Accept(t.Context(), p.EventID, AcceptOptions{}); !errors.Is(err, client.ErrNoRelay) {
+		t.Errorf("%+v, %v", done, err)
+	}
+}

@@ -48,12 +48,14 @@ type relocation struct {
 // Relocate gives memories other slugs and mends all that names them: first the new
 // ones are written, then the links of others, and then the old ones are removed, so
 // that nothing is lost and the same call does the rest where one was broken off. If
-// something else is at a new slug (ErrTaken), or a relay is missing, nothing is
-// written.
+// something else is at a new slug (ErrTaken), or a relay is missing, or a text that no
+// relay shows (client.ErrBehind), nothing is written.
 func (w *Writer) Relocate(ctx context.Context, r Relocation) (out Relocated, err error) {
 	l, status, err := w.Memory.ListAll(ctx)
 	if err == nil && status.Partial {
 		err = client.ErrPartial
+	} else if err == nil && status.Withheld > 0 {
+		err = fmt.Errorf("%w: what is not seen is not moved", client.ErrBehind)
 	}
 	if err != nil {
 		return out, err

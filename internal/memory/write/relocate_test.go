@@ -163,3 +163,39 @@ func TestRelocateShortForms(t *testing.T) {
 		}
 	}
 }
+
+// withheld is a memory of which a text is known and not here, and in which no relay
+// answers.
+type withheld struct {
+	*shelf
+	status client.Status
+}
+
+func (w withheld) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	e, _, err := w.shelf.Get(ctx, slug)
+	return e, w.status, err
+}
+
+func (w withheld) ListAll(ctx context.Context) (memory.Listing, client.Status, error) {
+	l, _, err := w.shelf.ListAll(ctx)
+	return l, w.status, err
+}
+
+// TestMovedBlindly: nothing is moved of what is not seen, and nothing upon what only this
+// machine says is there.
+func TestMovedBlindly(t *testing.T) {
+	s := relocationShelf()
+	w := s.writer()
+	w.Memory = withheld{s, client.Status{Behind: 1, Withheld: 1}}
+	if out, err := w.Relocate(t.Context(), relocated("old", "new")); !errors.Is(err, client.ErrBehind) || s.writes > 0 {
+		t.Errorf("%+v, %v, %d writes", out, err, s.writes)
+	}
+	if out, err := w.Rename(t.Context(), "mem/a", "mem/z", true, nil); err != nil || !errors.Is(out.MendErr, client.ErrBehind) {
+		t.Errorf("%+v, %v", out, err)
+	}
+	s.texts["mem/y"], s.writes = s.texts["mem/b"], 0
+	w.Memory = withheld{s, client.Status{Stale: true, Partial: true}}
+	if out, err := w.Rename(t.Context(), "mem/b", "mem/y", false, nil); !errors.Is(err, client.ErrNoRelay) || s.writes > 0 {
+		t.Errorf("%+v, %v, %d writes", out, err, s.writes)
+	}
+}

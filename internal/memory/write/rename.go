@@ -53,7 +53,7 @@ func (w *Writer) Rename(ctx context.Context, from, to nipae.Slug, mend bool, che
 		return Renamed{}, fmt.Errorf("%w: both slugs are the same", ErrField)
 	}
 	head, status, err := w.Memory.Get(ctx, from)
-	if err != nil {
+	if err = cmp.Or(err, status.Unasked()); err != nil {
 		return Renamed{Result: Result{Entry: head, Status: status}}, err
 	}
 	out := Renamed{}
@@ -145,8 +145,11 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 	if out.MendErr = err; err != nil {
 		return
 	}
-	if status.Partial {
+	switch {
+	case status.Partial:
 		out.MendErr = client.ErrPartial
+	case status.Withheld > 0:
+		out.MendErr = client.ErrBehind
 	}
 	for _, e := range l.Texts() {
 		if e.Slug == from || e.Text == "" {

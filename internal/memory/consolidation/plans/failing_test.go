@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/platform/files"
+	"engramd/nips/nipae"
 )
 
 // TestAnswersThatWereLost: what a relay took and did not answer is done.
@@ -284,5 +286,23 @@ func TestForgedContent(t *testing.T) {
 	}
 	if out, err := q.ResumeOpen(t.Context()); err != nil || len(out) > 0 {
 		t.Errorf("said twice: %v, %v", out, err)
+	}
+}
+
+// unasked is a memory of which only this machine answers, and no relay.
+type unasked struct{ *door }
+
+func (u unasked) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+	e, s, err := u.door.Get(ctx, slug)
+	s.Stale, s.Partial = true, true
+	return e, s, err
+}
+
+// TestPlansNeedRelays: what this machine alone says is there is nothing that a plan is
+// carried out upon.
+func TestPlansNeedRelays(t *testing.T) {
+	w := &writer{memory: unasked{&door{relay: newRelay(map[string]string{"mem/a": "text"})}}}
+	if there, err := w.get(t.Context(), "mem/a"); !errors.Is(err, client.ErrNoRelay) {
+		t.Errorf("%+v, %v", there, err)
 	}
 }

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -120,7 +121,8 @@ func (t there) is(text *string) bool {
 // get reads what stands at a slug. That nothing does is known only if every relay
 // says so (client.ErrPartial).
 func (w *writer) get(ctx context.Context, slug nipae.Slug) (there, error) {
-	e, _, err := w.memory.Get(ctx, slug)
+	e, status, err := w.memory.Get(ctx, slug)
+	err = cmp.Or(err, status.Unasked())
 	switch {
 	case err == nil:
 		return there{id: e.ID, text: e.Text, ok: true}, nil

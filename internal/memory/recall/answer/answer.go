@@ -116,6 +116,9 @@ func (q *Query) show(v View, a *Answer, asked recall.Query, found []recall.Found
 		found[i].Kept = q.Shown != nil && q.Shown(found[i].Slug, found[i].Section)
 	}
 	last := q.elsewhere(a.Others)
+	if n := a.State.Behind; n > 0 {
+		last += fmt.Sprintf("(newer here than relays show: %d; engramctl repair)\n", n)
+	}
 	if a.Block, shown = recall.Block(found, texts, cmp.Or(q.Budget, DefaultBudget)-len(first)-len(last)); a.Block != "" {
 		a.Block = first + a.Block + last
 	}

@@ -77,6 +77,12 @@ func (l *local) Read(ctx context.Context, do func(View) error) error {
 		for range v.Unreadable() {
 			state.Unreadable++
 		}
+		if b := v.Behind(); !state.Partial(0) {
+			state.Behind, state.Withheld, state.BehindAt = b.All(), b.Lacking, b.Newest
+			if b.Hidden {
+				state.Withheld += b.None
+			}
+		}
 		return do(&localView{v, state})
 	})
 }

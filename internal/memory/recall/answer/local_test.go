@@ -3,6 +3,7 @@ package answer
 import (
 	"crypto/rand"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -133,4 +134,40 @@ func TestLocal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestLocalBehind: what no relay shows is counted where all of them were asked, the
+// newest is told, and the block says how many.
+func TestLocalBehind(t *testing.T) {
+	kept := keptCopy(t, map[string]string{"mem/boat": "The boat is blue."})
+	if _, err := kept.Put(t.Context(), "", []*nostr.Event{sealed(t, body(t, "mem/boat", "The boat is red."), now.Unix()-60), sealed(t, body(t, "mem/new", "Walnut trees."), now.Unix()-60)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := kept.SetLacking(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	for whole, want := range map[bool]State{true: {AsOf: now, Behind: 4, Withheld: 2, BehindAt: now.Unix() - 60}, false: {AsOf: now, Stale: true}} {
+		err := Local(kept, func() ([]string, bool) { return []string{relayURL}, whole }).Read(t.Context(), func(v View) error {
+			got, err := Recall(v, Query{Text: "boat", Budget: MinBudget}, now)
+			if s := v.State(); !s.AsOf.Equal(want.AsOf) || s.Behind != want.Behind || s.Withheld != want.Withheld || s.BehindAt != want.BehindAt || s.Stale != want.Stale {
+				t.Errorf("%+v", s)
+			}
+			if said := strings.HasSuffix(got.Block, "(newer here than relays show: 4; engramctl repair)\n"); said != whole || !strings.Contains(got.Block, "red") {
+				t.Errorf("%s", got.Block)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func body(t *testing.T, slug nipae.Slug, text string) nipae.Body {
+	t.Helper()
+	b, err := nipae.NewMemory(slug, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

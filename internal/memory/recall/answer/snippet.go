@@ -136,6 +136,12 @@ type State struct {
 	// whole.
 	Stale, Unfinished bool
 	Unreadable        int // memories whose slugs are unknown
+	// Behind counts the memories of which this machine knows newer versions than relays
+	// show, where all of them were asked: what it has is what is told. Withheld counts
+	// those of them of which nothing is told. BehindAt is when the newest was written,
+	// in Unix seconds; 0 is not known.
+	Behind, Withheld int
+	BehindAt         int64
 }
 
 // Partial reports whether an answer may lack something: always if the view was
