@@ -72,7 +72,7 @@ func (a *account) open(ctx context.Context) (there, gone bool, done func(), err 
 	if !s.Keeps() || !pairOf(a.m.Memory).Kept(s.o.State) {
 		return false, false, func() {}, nil
 	}
-	if a.state, done = s.stateNow(ctx); a.state == nil {
+	if a.state, done = stateNow(ctx, s); a.state == nil {
 		return false, false, done, errNoState
 	}
 	at, err := a.state.Heads.At(ctx, a.core)

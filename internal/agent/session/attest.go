@@ -27,7 +27,7 @@ func continuing(ctx context.Context, state *memorystate.State) (hook.Continuing,
 
 // wakeOptions are what a machine knows that counts at the start of a session. What
 // is not known is none.
-func (s *Session) wakeOptions(ctx context.Context, state *memorystate.State, session string) briefing.Options {
+func wakeOptions(ctx context.Context, s *Session, state *memorystate.State, session string) briefing.Options {
 	if state == nil {
 		return briefing.Options{}
 	}

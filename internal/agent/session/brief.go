@@ -193,7 +193,7 @@ func (w *Brief) know(ctx context.Context) {
 
 // options are what the copy is looked through for.
 func (w *Brief) options(ctx context.Context) {
-	w.look = w.s.wakeOptions(ctx, w.State, Name(w.b.In.Session))
+	w.look = wakeOptions(ctx, w.s, w.State, Name(w.b.In.Session))
 	at := w.Project.Place()
 	w.look.Now, w.look.Project, w.look.Old, w.look.Linked, w.look.Last = time.Now(), at.Project, at.Old, at.Linked, w.Project.Last
 }

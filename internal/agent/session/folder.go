@@ -17,7 +17,7 @@ func (s *Session) OwnsFolder(ctx context.Context, folder, mark string) (own, kno
 	if !s.Keeps() {
 		return mark != "", false, nil
 	}
-	err = s.onState(ctx, func(now *state.State) error {
+	err = onState(ctx, s, func(now *state.State) error {
 		var kept string
 		kept, known, err = now.Folders.Owned(ctx, folder)
 		own = mark != "" && hmac.Equal([]byte(kept), []byte(mark))
@@ -32,23 +32,23 @@ func (s *Session) OwnFolder(ctx context.Context, folder string) (mark string, er
 	if mark, err = pairOf(s.Memory.Memory).Mark(folder); err != nil {
 		return "", err
 	}
-	return mark, s.noteFolder(ctx, folder, mark)
+	return mark, noteFolder(ctx, s, folder, mark)
 }
 
 // DisownFolder notes that a folder is not the agent's own, a person says.
 func (s *Session) DisownFolder(ctx context.Context, folder string) error {
-	return s.noteFolder(ctx, folder, "")
+	return noteFolder(ctx, s, folder, "")
 }
 
-func (s *Session) noteFolder(ctx context.Context, folder, mark string) error {
+func noteFolder(ctx context.Context, s *Session, folder, mark string) error {
 	if !s.Keeps() {
 		return nil
 	}
-	return s.onState(ctx, func(now *state.State) error { return now.Folders.Own(ctx, folder, mark) })
+	return onState(ctx, s, func(now *state.State) error { return now.Folders.Own(ctx, folder, mark) })
 }
 
 // onState opens the state for one use.
-func (s *Session) onState(ctx context.Context, do func(*state.State) error) error {
+func onState(ctx context.Context, s *Session, do func(*state.State) error) error {
 	now, err := s.OpenState(ctx, s.o.Note)
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func (s *Session) Serve(ctx context.Context, l *Copy, o ServeOptions) *Live {
 		return v
 	}
 	v.enter(ctx)
-	v.beside.running.Go(v.sendWaiting)
+	v.beside.running.Go(func() { sendWaiting(v) })
 	if o.Plans {
 		v.plan(ctx)
 	}
@@ -289,7 +289,7 @@ func (v *Live) Fresh(ctx context.Context, items []intentions.Item, most int) (fr
 
 // Wake says for what the memory is looked through at the start of a session, but
 // for time and place.
-func (v *Live) Wake(ctx context.Context) briefing.Options { return v.s.wakeOptions(ctx, v.state, "") }
+func (v *Live) Wake(ctx context.Context) briefing.Options { return wakeOptions(ctx, v.s, v.state, "") }
 
 // Proposals are what others propose, nil for an owner.
 func (v *Live) Proposals() Proposals {
@@ -326,7 +326,7 @@ func (v *Live) Wrote(ctx context.Context, slugs []string) {
 	}
 	v.beside.running.Go(func() {
 		defer func() { <-v.beside.busy }()
-		if err := v.s.publishUses(v.beside.ctx, v.state); err != nil && v.beside.ctx.Err() == nil {
+		if err := publishUses(v.beside.ctx, v.s, v.state); err != nil && v.beside.ctx.Err() == nil {
 			v.log.Warn("other machines are not told yet how often memories were used", "error", err)
 		}
 	})

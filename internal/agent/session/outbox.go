@@ -270,7 +270,7 @@ func (o *Outbox) before(ctx context.Context, slug nipae.Slug) (old client.Entry,
 		w.Base = old.Hash
 		return old, w
 	}
-	old, known := o.s.knows(ctx, slug)
+	old, known := knows(ctx, o.s, slug)
 	switch {
 	case !known:
 	case old.Hash == "":
@@ -283,7 +283,7 @@ func (o *Outbox) before(ctx context.Context, slug nipae.Slug) (old client.Entry,
 
 // knows is the newest text of a slug that this machine knows; without a hash it knows
 // that there is none.
-func (s *Session) knows(ctx context.Context, slug nipae.Slug) (e client.Entry, known bool) {
+func knows(ctx context.Context, s *Session, slug nipae.Slug) (e client.Entry, known bool) {
 	m := s.Memory
 	at, err := s.known.At(ctx, nipae.AddressIn(m.Conversation(), m.Agent(), m.Owner(), slug))
 	if err != nil || at.Event == nil {

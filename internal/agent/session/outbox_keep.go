@@ -49,7 +49,7 @@ const (
 
 // sendWaiting sends what waits: once relays are known, and each time that one has
 // answered since the last try.
-func (v *Live) sendWaiting() {
+func sendWaiting(v *Live) {
 	ctx := v.beside.ctx
 	v.Settle(ctx)
 	for _, a := range v.s.Outbox.Aside(ctx) {

@@ -80,7 +80,7 @@ type Place struct{ s *Session }
 
 // At is where the agent's folder is, for intentions.
 func (p Place) At(ctx context.Context) intentions.Place {
-	state, done := p.s.stateNow(ctx)
+	state, done := stateNow(ctx, p.s)
 	defer done()
 	at, _ := StandingOf(ctx, state, p.s.o.Folder) // not known: it is not linked
 	return at.Place()
@@ -89,7 +89,7 @@ func (p Place) At(ctx context.Context) intentions.Place {
 // Scope is whose memory is told to an agent that asks, all of it if every says so, or
 // where it is not known which folders are linked.
 func (p Place) Scope(ctx context.Context, every bool) answer.Scope {
-	state, done := p.s.stateNow(ctx)
+	state, done := stateNow(ctx, p.s)
 	defer done()
 	where, err := StandingOf(ctx, state, p.s.o.Folder)
 	if err != nil { // of no project: it is linked to none

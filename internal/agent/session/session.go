@@ -100,7 +100,7 @@ func Open(o Options) (*Session, error) {
 	if o.Owner == "" && o.Agent == "" {
 		return s, nil
 	}
-	m, err := s.pair()
+	m, err := memoryOf(s.Client, o)
 	if err != nil {
 		s.Client.Close()
 		return nil, err
@@ -109,11 +109,11 @@ func Open(o Options) (*Session, error) {
 	return s, nil
 }
 
-func (s *Session) pair() (*memory.Memory, error) {
-	if s.o.Agent != "" {
-		return memory.AsOwner(s.Client, s.o.Agent)
+func memoryOf(c *client.Client, o Options) (*memory.Memory, error) {
+	if o.Agent != "" {
+		return memory.AsOwner(c, o.Agent)
 	}
-	return memory.AsAgent(s.Client, s.o.Owner)
+	return memory.AsAgent(c, o.Owner)
 }
 
 // Close ends the connections, and the use of the log.

@@ -52,7 +52,7 @@ func (l *WriteLog) begin(c *client.Client, owner string) client.Links {
 	// What is open outlasts the write that opened it.
 	soon, cancel := context.WithTimeout(context.Background(), l.s.allow(OpenBudget))
 	defer cancel()
-	opened, err := l.s.openState(soon, m, l.s.Warn)
+	opened, err := openState(soon, l.s, m, l.s.Warn)
 	if err != nil {
 		l.s.warn("what is written is in no log: %v", err)
 		return nil
@@ -72,7 +72,7 @@ func (l *WriteLog) Close() {
 }
 
 // openState opens what this machine knows of a pair and no relay has.
-func (s *Session) openState(ctx context.Context, m *memory.Memory, warn func(string)) (*state.State, error) {
+func openState(ctx context.Context, s *Session, m *memory.Memory, warn func(string)) (*state.State, error) {
 	aside := false
 	opened, err := state.Open(ctx, pairOf(m), state.Options{Dir: s.o.State, Warn: func(line string) {
 		aside = true
@@ -93,7 +93,7 @@ func pairOf(m *memory.Memory) state.Pair {
 // OpenState opens what this machine knows of the pair and no relay has. It must be
 // closed. warn is told what became of the file, in a line.
 func (s *Session) OpenState(ctx context.Context, warn func(string)) (*state.State, error) {
-	return s.openState(ctx, s.Memory.Memory, warn)
+	return openState(ctx, s, s.Memory.Memory, warn)
 }
 
 // StateIfKept is OpenState where a state is kept; nil where none is or none can be.
@@ -114,7 +114,7 @@ func (s *Session) StateIfKept(ctx context.Context, warn func(string)) *state.Sta
 
 // stateNow is the state that a session which serves has open, else one that is opened
 // for one use; nil where none is kept. done ends the use.
-func (s *Session) stateNow(ctx context.Context) (now *state.State, done func()) {
+func stateNow(ctx context.Context, s *Session) (now *state.State, done func()) {
 	if s.live != nil {
 		return s.live.state, func() {}
 	}

@@ -26,8 +26,8 @@ func strong(hits []answer.Hit) (slugs []string) {
 }
 
 // withState shows do what this machine knows of the pair, if a state is kept.
-func (s *Session) withState(ctx context.Context, do func(*memorystate.State)) {
-	state, done := s.stateNow(ctx)
+func withState(ctx context.Context, s *Session, do func(*memorystate.State)) {
+	state, done := stateNow(ctx, s)
 	defer done()
 	if state != nil {
 		do(state)
@@ -39,7 +39,7 @@ func (s *Session) CountRecalled(ctx context.Context, hits []answer.Hit) {
 	if len(hits) == 0 {
 		return
 	}
-	s.withState(ctx, func(state *memorystate.State) {
+	withState(ctx, s, func(state *memorystate.State) {
 		if err := state.Counters.Count(ctx, memorystate.Recalled, strong(hits)...); err != nil {
 			s.note("uses of memories are not counted: %v", err)
 		}
@@ -49,7 +49,7 @@ func (s *Session) CountRecalled(ctx context.Context, hits []answer.Hit) {
 // Uses returns how often the pair's memories were used on this machine; nil if that
 // is not known.
 func (s *Session) Uses(ctx context.Context) (uses map[string]answer.Use) {
-	s.withState(ctx, func(state *memorystate.State) {
+	withState(ctx, s, func(state *memorystate.State) {
 		var err error
 		if uses, err = usesIn(ctx, state); err != nil {
 			s.note("how often memories were used is not known: %v", err)
@@ -74,8 +74,8 @@ func usesIn(ctx context.Context, state *memorystate.State) (map[string]answer.Us
 // PublishUses tells other machines, after a command has written, how often memories
 // were used on this one. It does not fail.
 func (s *Session) PublishUses(ctx context.Context) {
-	s.withState(ctx, func(state *memorystate.State) {
-		if err := s.publishUses(ctx, state); err != nil {
+	withState(ctx, s, func(state *memorystate.State) {
+		if err := publishUses(ctx, s, state); err != nil {
 			s.note("other machines are not told yet how often memories were used: %v", err)
 		}
 	})
@@ -83,7 +83,7 @@ func (s *Session) PublishUses(ctx context.Context) {
 
 // publishUses writes the counters at most once a day. What fails is told with the
 // next day's.
-func (s *Session) publishUses(ctx context.Context, state *memorystate.State) error {
+func publishUses(ctx context.Context, s *Session, state *memorystate.State) error {
 	all, unflushed, err := state.Counters.All(ctx)
 	if err != nil || unflushed == 0 {
 		return err

@@ -1,6 +1,7 @@
 package cliutil
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,14 +68,7 @@ func describe(e client.Entry) string {
 }
 
 // FirstOf returns the first error of several that were met.
-func FirstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func FirstOf(errs ...error) error { return cmp.Or(errs...) }
 
 // MayBegin returns nil if a pair without a core is one that may begin its
 // memory: the key is the agent's, it remembers nothing for anybody else, and there is

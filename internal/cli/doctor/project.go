@@ -34,7 +34,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 	}
 	here, err := session.StandingOf(ctx, state, cliutil.Folder(d.env))
 	if err == nil && here.Remote+here.Doubt != "" {
-		d.linked(here)
+		linked(d, here)
 	}
 	count := func(string) int { return -1 } // not known
 	if copy, err := opened.Copies.Open(ctx, func(string) {}); memory && err == nil {
@@ -51,7 +51,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 }
 
 // linked says whether the working folder is linked.
-func (d *doctor) linked(s session.Standing) {
+func linked(d *doctor, s session.Standing) {
 	const link = "engramctl project link, if this folder is that project"
 	switch at := project.Prefix + s.Name; {
 	case s.Linked:

@@ -18,6 +18,7 @@ import (
 	"engramd/internal/cli/doctor"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/files"
+	"engramd/internal/cli/folder"
 	"engramd/internal/cli/identity"
 	"engramd/internal/cli/intention"
 	"engramd/internal/cli/key"
@@ -68,7 +69,7 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		web.New(env),
 		relays.New(env, sync.New(env)),
 		sync.New(env),
-		files.NewFolder(env),
+		folder.New(env),
 		relays.NewRepair(env),
 		snapshot.New(env),
 		contract.New(env),

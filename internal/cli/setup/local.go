@@ -65,7 +65,7 @@ func (s *setup) localRelay(ctx context.Context) error {
 	if before != "" && !service.Ours(before) {
 		return exit.Usagef("--local: %s is there, and was not written by engramctl: name its relay with --relay, or move the file away", manager.File())
 	}
-	address, err := s.localAddress(before)
+	address, err := localAddress(s, before)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *setup) localRelay(ctx context.Context) error {
 		return err
 	}
 	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
-	spec.Args = append(spec.Args, s.writersOf(ctx, before, s.want.Relays[0]).args()...)
+	spec.Args = append(spec.Args, writersOf(ctx, s, before, s.want.Relays[0]).args()...)
 	if none != nil {
 		s.byHand = true
 		return s.step("relay", "%s: %v. Start it yourself, now and after each restart:\n         %s", s.want.Relays[0], none, shellLine(spec))
@@ -134,7 +134,7 @@ func (s *setup) answering(ctx context.Context, address string) error {
 
 // localAddress is where the local relay listens: where it did before, or at a port
 // that is free.
-func (s *setup) localAddress(before string) (string, error) {
+func localAddress(s *setup, before string) (string, error) {
 	if m := listenFlag.FindStringSubmatch(before); m != nil {
 		return m[1], nil
 	}

@@ -111,7 +111,7 @@ func (s *setup) findWriters(ctx context.Context) error {
 // writersOf are who may write to the local relay from this setup on: those that may
 // already, with this owner and agent, or everybody where that is to stay. A relay that
 // is narrowed knows all who have it in this configuration.
-func (s *setup) writersOf(ctx context.Context, before, url string) (w writers) {
+func writersOf(ctx context.Context, s *setup, before, url string) (w writers) {
 	w = writersIn(before)
 	if before != "" && w.open() && !s.narrow {
 		return w
@@ -122,7 +122,7 @@ func (s *setup) writersOf(ctx context.Context, before, url string) (w writers) {
 			if !slices.ContainsFunc(p.Relays, func(r string) bool { return strings.TrimSuffix(r, "/") == url }) {
 				continue
 			}
-			key := s.keyOf(ctx, name, p)
+			key := keyOf(ctx, s, name, p)
 			if key == "" {
 				s.env.Note("profile %q has a key that cannot be read here: until its owner runs engramctl agents allow, the relay refuses it", name)
 			}
@@ -138,7 +138,7 @@ func (s *setup) writersOf(ctx context.Context, before, url string) (w writers) {
 }
 
 // keyOf is the public key of a profile's key, "" where that cannot be told.
-func (s *setup) keyOf(ctx context.Context, name string, p settings.ProfileFile) string {
+func keyOf(ctx context.Context, s *setup, name string, p settings.ProfileFile) string {
 	path := p.KeyFile
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(s.config), path)

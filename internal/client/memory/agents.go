@@ -160,7 +160,7 @@ func (r *Reader) Others(ctx context.Context) (Others, client.Status, error) {
 	if err != nil {
 		return Others{}, status, err
 	}
-	keys := r.others(b.Events)
+	keys := others(r, b.Events)
 	if client.Partial(a.Relays) || client.Partial(b.Relays) {
 		status.Partial = true
 		return Others{Keys: keys, Logged: logged}, status, client.Failures(client.ErrPartial, slices.Concat(a.Relays, b.Relays))
@@ -171,7 +171,7 @@ func (r *Reader) Others(ctx context.Context) (Others, client.Status, error) {
 // begun reports whether there is memory of the pair, or a log unit of it. One event
 // tells, unless it is a proposal or an answer; of those, maxOthers without a memory are
 // none.
-func (r *Reader) begun(ctx context.Context) (a client.Answers, begun, logged bool, err error) {
+func (r *reader) begun(ctx context.Context) (a client.Answers, begun, logged bool, err error) {
 	own := r.all()
 	for _, own.Limit = range []int{1, maxOthers} {
 		a, err = r.c.AskThose(ctx, r.c.Targets(), own)
@@ -189,7 +189,7 @@ func (r *Reader) begun(ctx context.Context) (a client.Answers, begun, logged boo
 
 // others returns the other halves of the pairs that engrams belong to, without
 // those of which there are proposals and answers only.
-func (r *Reader) others(events []*nostr.Event) []string {
+func others(r *Reader, events []*nostr.Event) []string {
 	var keys []string
 	of := map[string][]*nostr.Event{}
 	for _, ev := range events {

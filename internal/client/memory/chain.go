@@ -107,7 +107,7 @@ func (m *Memory) sent(ctx context.Context, ev *nostr.Event, published []client.P
 // Lookup asks the relays that are written to, and those of the agent's list, for
 // events of the agent by their ids. It returns for each id that some relay has the
 // URLs of those that have it, and whether every relay answered.
-func (m *Reader) Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error) {
+func (m *reader) Lookup(ctx context.Context, ids []string) (found map[string][]string, whole bool, err error) {
 	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	found = map[string][]string{}
@@ -158,7 +158,7 @@ type pastSince struct {
 	whole  bool // every relay that keeps some showed all
 }
 
-func (r *Reader) pastSince(ctx context.Context, at nostr.Timestamp) pastSince {
+func (r *reader) pastSince(ctx context.Context, at nostr.Timestamp) pastSince {
 	out := pastSince{whole: true}
 	if at <= 0 {
 		return out

@@ -54,7 +54,7 @@ func (r *Reader) Shows(ctx context.Context, known func(id string) bool) ([]Shown
 	return all, nil
 }
 
-func (r *Reader) shownBy(ctx context.Context, t client.Target, col *client.Collector, start time.Time) Shown {
+func (r *reader) shownBy(ctx context.Context, t client.Target, col *client.Collector, start time.Time) Shown {
 	k := r.keptBy(ctx, t, r.all(), nostr.Filter{Kinds: []int{nipae.Kind}, Authors: []string{r.agent}}, col, start)
 	heads := k.heads
 	s := Shown{URL: t.URL, Heads: heads.Events, Status: k.status(), Whole: heads.Status.Err == nil && heads.Status.Complete, Kept: k.past.Status.Err == nil && k.past.Status.Complete}
@@ -91,7 +91,7 @@ func (r *Reader) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client
 }
 
 // got is what Get returns of a reading.
-func (r *Reader) got(reading nipae.Reading, status client.Status, at client.Newest, err error) (client.Entry, client.Status, error) {
+func (r *reader) got(reading nipae.Reading, status client.Status, at client.Newest, err error) (client.Entry, client.Status, error) {
 	if ours, ok := r.opened(at); ok && errors.Is(err, client.ErrNoRelay) && !errors.Is(err, client.ErrAuth) && !status.Named {
 		status.Stale, status.Partial = true, true
 		entry := client.EntryOf(ours)
@@ -122,13 +122,13 @@ func (r *Reader) got(reading nipae.Reading, status client.Status, at client.Newe
 // reading asks for the head of a slug within an operation. No head and no error
 // means that no relay that answered has anything there. The error is ErrNoRelay
 // or ErrUnreadable; the Reading holds with both what was found.
-func (r *Reader) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, error) {
+func (r *reader) reading(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, error) {
 	reading, status, _, err := r.readingKnown(ctx, slug)
 	return reading, status, err
 }
 
 // readingKnown is reading, with what this machine knows of the slug.
-func (r *Reader) readingKnown(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, client.Newest, error) {
+func (r *reader) readingKnown(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, client.Newest, error) {
 	wait := r.knownAt(ctx, slug)
 	ask := func() (nipae.Reading, client.Status, error) { return r.readingShown(ctx, slug) }
 	reading, status, err := ask()
@@ -138,7 +138,7 @@ func (r *Reader) readingKnown(ctx context.Context, slug nipae.Slug) (nipae.Readi
 }
 
 // readingShown is what the relays alone say.
-func (r *Reader) readingShown(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, error) {
+func (r *reader) readingShown(ctx context.Context, slug nipae.Slug) (nipae.Reading, client.Status, error) {
 	reading, status, err := r.readingFrom(ctx, r.c.Targets(), slug, r.c.AskThoseSoon)
 	if (reading.Head == nil || reading.Tombstone()) && client.Hurried(status.Relays) {
 		err = r.c.Patiently(ctx, r.agent, func() error {
@@ -150,7 +150,7 @@ func (r *Reader) readingShown(ctx context.Context, slug nipae.Slug) (nipae.Readi
 }
 
 // readingFrom is reading at those relays, asked in that way.
-func (r *Reader) readingFrom(ctx context.Context, targets []client.Target, slug nipae.Slug, ask client.Asking) (nipae.Reading, client.Status, error) {
+func (r *reader) readingFrom(ctx context.Context, targets []client.Target, slug nipae.Slug, ask client.Asking) (nipae.Reading, client.Status, error) {
 	if err := r.counts(slug); err != nil {
 		return nipae.Reading{}, client.Status{}, err
 	}
@@ -226,7 +226,7 @@ func listingOf(heads nipae.Listing) Listing {
 }
 
 // heads asks for everything of the pair within an operation.
-func (r *Reader) heads(ctx context.Context) (nipae.Listing, client.Status, error) {
+func (r *reader) heads(ctx context.Context) (nipae.Listing, client.Status, error) {
 	l, status, err := r.headsFrom(ctx, r.c.AskThoseSoon)
 	if len(l.Heads()) == 0 && client.Hurried(status.Relays) {
 		err = r.c.Patiently(ctx, r.agent, func() error {
@@ -238,7 +238,7 @@ func (r *Reader) heads(ctx context.Context) (nipae.Listing, client.Status, error
 }
 
 // headsFrom is heads, asked for in that way.
-func (r *Reader) headsFrom(ctx context.Context, ask client.Asking) (nipae.Listing, client.Status, error) {
+func (r *reader) headsFrom(ctx context.Context, ask client.Asking) (nipae.Listing, client.Status, error) {
 	known := r.knownAll(ctx)
 	a, err := ask(ctx, r.c.Targets(), r.all())
 	if err != nil {
@@ -255,7 +255,7 @@ func (r *Reader) headsFrom(ctx context.Context, ask client.Asking) (nipae.Listin
 }
 
 // judged adds to a listing what its relays mean for it.
-func (r *Reader) judged(l nipae.Listing, relays []client.RelayStatus) (nipae.Listing, client.Status, error) {
+func (r *reader) judged(l nipae.Listing, relays []client.RelayStatus) (nipae.Listing, client.Status, error) {
 	status := r.status(relays, l.Doubtful+len(l.Unreadable)+len(l.Outside))
 	found := len(l.Heads())+len(l.Tombstones) > 0
 	if err := unreadable(l.Err(), status, found); err != nil {

@@ -30,7 +30,7 @@ const (
 
 // known is what this machine knows; nil for nothing. What an owner writes to his agent is
 // no memory.
-func (r *Reader) known() client.Known {
+func (r *reader) known() client.Known {
 	of := r.c.Options().Known
 	if of == nil || r.reversed {
 		return nil
@@ -40,7 +40,7 @@ func (r *Reader) known() client.Known {
 
 // knownAt begins to ask this machine for an address; wait returns what it says. What it
 // cannot say is nothing.
-func (r *Reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() client.Newest) {
+func (r *reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() client.Newest) {
 	k := r.known()
 	if k == nil {
 		return func() client.Newest { return client.Newest{} }
@@ -64,7 +64,7 @@ func (r *Reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() clie
 // Where all relays answered and what is known is newer, the reading is that, and the
 // status says Behind; the error is client.ErrBehind where only its id is known. Where
 // some failed it is the newest known, of a partial answer.
-func (r *Reader) besides(ctx context.Context, at client.Newest, reading nipae.Reading, status client.Status, err error,
+func (r *reader) besides(ctx context.Context, at client.Newest, reading nipae.Reading, status client.Status, err error,
 	again func() (nipae.Reading, client.Status, error)) (nipae.Reading, client.Status, error) {
 	status.Named = r.c.Options().Named
 	for once := true; ; once = false {
@@ -123,7 +123,7 @@ func (r *Reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 }
 
 // settled reports whether relays were asked for events by their ids, and none has one.
-func (r *Reader) settled(ctx context.Context, ids []string) bool {
+func (r *reader) settled(ctx context.Context, ids []string) bool {
 	if len(ids) == 0 {
 		return true
 	}
@@ -155,7 +155,7 @@ func withheld(at client.Newest, nothing bool) error {
 }
 
 // opened opens what is known.
-func (r *Reader) opened(at client.Newest) (nipae.Engram, bool) {
+func (r *reader) opened(at client.Newest) (nipae.Engram, bool) {
 	if at.Event == nil {
 		return nipae.Engram{}, false
 	}
@@ -165,7 +165,7 @@ func (r *Reader) opened(at client.Newest) (nipae.Engram, bool) {
 
 // unexplained asks the relays for requests of the agent's key, and returns what these do
 // not explain. The error is client.ErrPartial where not every relay answered.
-func (r *Reader) unexplained(ctx context.Context, missing []client.Newest, status client.Status) (left []client.Newest, err error) {
+func (r *reader) unexplained(ctx context.Context, missing []client.Newest, status client.Status) (left []client.Newest, err error) {
 	ctx, done := client.Part(ctx, 0.5)
 	defer done()
 	a, err := r.c.AskThoseSoon(ctx, r.c.WriteTargets(), nostr.Filter{Kinds: []int{nostr.KindDeletion, kind.Vanish}, Authors: []string{r.agent}, Limit: maxActs})
@@ -212,7 +212,7 @@ func (r *Reader) Besides(ctx context.Context, heads []*nostr.Event, status clien
 }
 
 // knownAll begins to ask this machine for all that it knows; wait returns it.
-func (r *Reader) knownAll(ctx context.Context) (wait func() (map[string]client.Newest, error)) {
+func (r *reader) knownAll(ctx context.Context) (wait func() (map[string]client.Newest, error)) {
 	k := r.known()
 	if k == nil {
 		return func() (map[string]client.Newest, error) { return nil, nil }
@@ -234,7 +234,7 @@ func (r *Reader) knownAll(ctx context.Context) (wait func() (map[string]client.N
 
 // besidesAll is besides of a whole listing: it returns its events with those that are
 // known to be newer, and what is there by them.
-func (r *Reader) besidesAll(ctx context.Context, known func() (map[string]client.Newest, error), events []*nostr.Event, status client.Status) ([]*nostr.Event, nipae.Listing, client.Status) {
+func (r *reader) besidesAll(ctx context.Context, known func() (map[string]client.Newest, error), events []*nostr.Event, status client.Status) ([]*nostr.Event, nipae.Listing, client.Status) {
 	l, shows := r.selectHeads(events), len(events)
 	all, err := known()
 	missing := r.missing(ctx, all, l)
@@ -272,7 +272,7 @@ func (r *Reader) besidesAll(ctx context.Context, known func() (map[string]client
 
 // missing returns what is known to be newer than a listing, but for what relays may be
 // about to show.
-func (r *Reader) missing(ctx context.Context, all map[string]client.Newest, l nipae.Listing) (missing []client.Newest) {
+func (r *reader) missing(ctx context.Context, all map[string]client.Newest, l nipae.Listing) (missing []client.Newest) {
 	ctx, done := client.Part(ctx, knownShare)
 	defer done()
 	for d, at := range all {
@@ -332,7 +332,7 @@ func (m *Memory) deliver(ctx context.Context, slug nipae.Slug, reading nipae.Rea
 
 // besidesLog puts before the versions that relays show a newer one that this machine
 // knows, which no relay has.
-func (r *Reader) besidesLog(ctx context.Context, at client.Newest, versions []Version, status client.Status, err error) ([]Version, client.Status, error) {
+func (r *reader) besidesLog(ctx context.Context, at client.Newest, versions []Version, status client.Status, err error) ([]Version, client.Status, error) {
 	var reading nipae.Reading
 	if len(versions) > 0 {
 		reading.Head = &nipae.Engram{Event: &nostr.Event{ID: versions[0].ID, CreatedAt: nostr.Timestamp(versions[0].CreatedAt)}}

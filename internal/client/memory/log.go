@@ -42,14 +42,14 @@ func (r *Reader) Log(ctx context.Context, slug nipae.Slug) ([]Version, client.St
 }
 
 // log is Log within an operation.
-func (r *Reader) log(ctx context.Context, slug nipae.Slug) ([]Version, client.Status, error) {
+func (r *reader) log(ctx context.Context, slug nipae.Slug) ([]Version, client.Status, error) {
 	wait := r.knownAt(ctx, slug)
 	versions, status, err := r.logShown(ctx, slug)
 	return r.besidesLog(ctx, wait(), versions, status, err)
 }
 
 // logShown is what the relays alone show.
-func (r *Reader) logShown(ctx context.Context, slug nipae.Slug) ([]Version, client.Status, error) {
+func (r *reader) logShown(ctx context.Context, slug nipae.Slug) ([]Version, client.Status, error) {
 	versions, status, err := r.versions(ctx, slug, !r.c.Options().Patient)
 	if len(versions) == 0 && client.Hurried(status.Relays) {
 		err = r.c.Patiently(ctx, r.agent, func() error {
@@ -68,7 +68,7 @@ type kept struct {
 
 // versions is Log within an operation; soon: without waiting for relays that
 // the others wait for.
-func (r *Reader) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Version, client.Status, error) {
+func (r *reader) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Version, client.Status, error) {
 	if err := r.counts(slug); err != nil {
 		return nil, client.Status{}, err
 	}
@@ -87,7 +87,7 @@ func (r *Reader) versions(ctx context.Context, slug nipae.Slug, soon bool) ([]Ve
 }
 
 // keptBy asks one relay for heads, and for superseded versions.
-func (r *Reader) keptBy(ctx context.Context, t client.Target, heads, past nostr.Filter, col *client.Collector, start time.Time) kept {
+func (r *reader) keptBy(ctx context.Context, t client.Target, heads, past nostr.Filter, col *client.Collector, start time.Time) kept {
 	asking, done := client.Part(ctx, 0.6)
 	k := kept{heads: client.AskRelay(asking, r.c, t, heads, col, start)}
 	done()
@@ -109,7 +109,7 @@ func (k *kept) failure() *error {
 }
 
 // history puts together what the relays have.
-func (r *Reader) history(slug nipae.Slug, all []kept) ([]Version, client.Status, error) {
+func (r *reader) history(slug nipae.Slug, all []kept) ([]Version, client.Status, error) {
 	var relays []client.RelayStatus
 	reached := 0 // relays that said what is current
 	var current []*nostr.Event

@@ -19,7 +19,10 @@ type Memory struct {
 }
 
 // Reader reads the memory of a pair from the relays of a client.
-type Reader struct {
+type Reader struct{ reader }
+
+// reader asks relays, and this machine, for what a Reader tells.
+type reader struct {
 	pair
 	c    *client.Client
 	lost bool // see Lost
@@ -61,7 +64,7 @@ func of(c *client.Client, what, other string, p pair, known string) (*Memory, er
 	}
 	p.me, p.key = c.Identity().PubKey(), key
 	p.reversed = isReversed(p.me, other, known)
-	return &Memory{Reader: Reader{c: c, pair: p}}, nil
+	return &Memory{Reader: Reader{reader{c: c, pair: p}}}, nil
 }
 
 func conversation(c *client.Client, other string) (func() nipae.ConversationKey, error) {
@@ -117,7 +120,7 @@ func (p *pair) all() nostr.Filter { return nipae.ListFilter(p.agent, p.owner) }
 
 // status makes the Status of a reading: what is uncertain about the list of
 // relays is part of it.
-func (r *Reader) status(relays []client.RelayStatus, doubtful int) client.Status {
+func (r *reader) status(relays []client.RelayStatus, doubtful int) client.Status {
 	relays = client.WithDoubts(relays, r.c.Doubts())
 	return client.Status{Relays: relays, Partial: client.Partial(relays), Doubtful: doubtful + client.Rejected(relays)}
 }

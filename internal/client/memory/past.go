@@ -80,7 +80,7 @@ type everything struct {
 	besides   client.Status // what this machine knows beside them
 }
 
-func (r *Reader) everything(ctx context.Context) (everything, error) {
+func (r *reader) everything(ctx context.Context) (everything, error) {
 	asking, done := client.Part(ctx, 0.5)
 	now, err := r.c.AskThose(asking, r.c.Targets(), r.all())
 	done()

@@ -57,7 +57,7 @@ func (r *Reader) At(ctx context.Context, slug nipae.Slug, at When) (client.Entry
 	return v.Entry, status, err
 }
 
-func (r *Reader) versionAt(ctx context.Context, slug nipae.Slug, when When) (Version, client.Status, error) {
+func (r *reader) versionAt(ctx context.Context, slug nipae.Slug, when When) (Version, client.Status, error) {
 	versions, status, err := r.log(ctx, slug)
 	if err != nil {
 		return Version{}, status, err

@@ -62,11 +62,11 @@ func Dir() (string, error) {
 
 // Copy is an open local copy. Any number of goroutines may use it.
 type Copy struct {
-	agent, owner string // public keys
-	address      func(slug string) [32]byte
-	open         opener
-	now          func() time.Time
-	file         *sealedfile.File
+	codec   codec
+	address func(slug string) [32]byte
+	open    opener
+	now     func() time.Time
+	file    *sealedfile.File
 
 	// mu guards what follows: shared to read the index, alone to change it.
 	mu sync.RWMutex
@@ -116,7 +116,7 @@ func Open(ctx context.Context, p Pair, o Options) (*Copy, error) {
 		}
 		path = filepath.Join(o.Dir, keys.name+".mirror")
 	}
-	m := &Copy{agent: p.Agent, owner: p.Owner, now: o.Now, indexed: indexed{asOwner: o.AsOwner, seal: sealer{func() []byte { return keys.mac[:] }}}, sealed: o.Now()}
+	m := &Copy{codec: codec{p.Agent, p.Owner}, now: o.Now, indexed: indexed{asOwner: o.AsOwner, seal: sealer{func() []byte { return keys.mac[:] }}}, sealed: o.Now()}
 	m.open, m.address = openerOf(p), addressOf(p)
 	m.file, err = sealedfile.Open(ctx, path, keys.file, sealedfile.Options{
 		What: "the local copy", Application: application, Schema: schema, RefuseNewer: true, Keep: keepAside, MaxBytes: o.MaxBytes, Warn: o.Warn, Now: o.Now,
@@ -136,7 +136,7 @@ func (m *Copy) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
 	// An index that is not kept is made anew: no failure of closing.
-	_ = m.keepIndex(ctx, worthClosing)
+	_ = keepIndex(ctx, m, worthClosing)
 	return m.file.Close()
 }
 

@@ -312,7 +312,7 @@ func TestNothingIsReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown(t, m)
-	if err := m.keepIndex(context.Background(), 1); err != nil {
+	if err := keepIndex(context.Background(), m, 1); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := hex.DecodeString(ev.ID + ev.PubKey + ev.Tags.GetD())

@@ -113,18 +113,18 @@ func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 
 // keepIndexNow keeps the index if it is time and much has changed. That it does
 // not succeed is no failure: the index can be made anew.
-func (m *Copy) keepIndexNow(ctx context.Context) {
+func keepIndexNow(ctx context.Context, m *Copy) {
 	m.mu.RLock()
 	due := m.now().Sub(m.sealed) >= keepEvery
 	m.mu.RUnlock()
 	if due {
-		_ = m.file.Mended(ctx, func() error { return m.keepIndex(ctx, worthKeeping) })
+		_ = m.file.Mended(ctx, func() error { return keepIndex(ctx, m, worthKeeping) })
 	}
 }
 
 // keepIndex writes the index into the file if that many changes are not in the
 // one that is kept there, and forgets what only an older index needs.
-func (m *Copy) keepIndex(ctx context.Context, worth int64) error {
+func keepIndex(ctx context.Context, m *Copy, worth int64) error {
 	behind, err := m.behind(ctx)
 	if err != nil {
 		return err

@@ -44,7 +44,7 @@ func TestIndexIsKept(t *testing.T) {
 	}
 	// What left is forgotten with the next keeping, and an index of before that
 	// is loaded anew.
-	if err := m.keepIndex(context.Background(), 1); err != nil {
+	if err := keepIndex(context.Background(), m, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := rows(t, m, "places"); n != worthKeeping+1 {

@@ -66,7 +66,7 @@ func history(t *testing.T, rnd *rand.Rand) {
 					t.Fatal(err)
 				}
 				clear(has[relay])
-			} else if err := m.keepIndex(context.Background(), 1); err != nil {
+			} else if err := keepIndex(context.Background(), m, 1); err != nil {
 				t.Fatal(err)
 			}
 		case 7:

@@ -70,7 +70,7 @@ func reasonOf(err error) string {
 }
 
 // openAll opens events on all processors; what is not signed is nil.
-func (m *Copy) openAll(events []*nostr.Event) []*opened {
+func openAll(m *Copy, events []*nostr.Event) []*opened {
 	out := make([]*opened, len(events))
 	var each sync.WaitGroup
 	workers := min(runtime.GOMAXPROCS(0), len(events))

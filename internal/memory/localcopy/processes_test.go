@@ -63,7 +63,7 @@ func child(dir, no string) error {
 			}
 			fmt.Println("put:", slug, at)
 			if i%7 == 3 {
-				if err := m.keepIndex(ctx, 1); err != nil {
+				if err := keepIndex(ctx, m, 1); err != nil {
 					return fmt.Errorf("keep: %w", err)
 				}
 			}

@@ -43,18 +43,18 @@ const putAtOnce = 500
 func (m *Copy) Put(ctx context.Context, relay string, events []*nostr.Event) (Changes, error) {
 	var all Changes
 	for batch := range slices.Chunk(events, putAtOnce) {
-		c, err := m.putBatch(ctx, relay, batch)
+		c, err := putBatch(ctx, m, relay, batch)
 		if all.add(c); err != nil {
 			return all, err
 		}
 	}
-	m.keepIndexNow(ctx)
+	keepIndexNow(ctx, m)
 	return all, nil
 }
 
-func (m *Copy) putBatch(ctx context.Context, relay string, events []*nostr.Event) (changes Changes, err error) {
+func putBatch(ctx context.Context, m *Copy, relay string, events []*nostr.Event) (changes Changes, err error) {
 	var took []*opened
-	took, changes.Rejected, err = m.readable(ctx, events)
+	took, changes.Rejected, err = readable(ctx, m, events)
 	if err != nil {
 		return changes, err
 	}
@@ -80,7 +80,7 @@ func (m *Copy) putBatch(ctx context.Context, relay string, events []*nostr.Event
 
 // readable opens events of which only the id is not known here, and counts what
 // is refused. A known one is not opened again: its id says what it is.
-func (m *Copy) readable(ctx context.Context, events []*nostr.Event) (took []*opened, rejected int, err error) {
+func readable(ctx context.Context, m *Copy, events []*nostr.Event) (took []*opened, rejected int, err error) {
 	var fresh []*nostr.Event
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		took, rejected, fresh = nil, 0, nil
@@ -104,7 +104,7 @@ func (m *Copy) readable(ctx context.Context, events []*nostr.Event) (took []*ope
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, o := range m.openAll(fresh) {
+	for _, o := range openAll(m, fresh) {
 		if o == nil {
 			rejected++
 		} else {

@@ -28,8 +28,11 @@ const (
 
 const sigBytes = 64
 
+// codec packs the events of a pair, of public keys in hex.
+type codec struct{ agent, owner string }
+
 // pack makes what is kept of an event; nil if it is not one that can be made again.
-func (m *Copy) pack(ev *nostr.Event) []byte {
+func (c codec) pack(ev *nostr.Event) []byte {
 	sig, err := hex.DecodeString(ev.Sig)
 	if err != nil || len(sig) != sigBytes {
 		return nil
@@ -37,8 +40,8 @@ func (m *Copy) pack(ev *nostr.Event) []byte {
 	var how byte
 	var tags []byte
 	switch {
-	case slices.EqualFunc(ev.Tags, m.tags(ev.Tags.GetD(), false), slices.Equal[nostr.Tag]):
-	case slices.EqualFunc(ev.Tags, m.tags(ev.Tags.GetD(), true), slices.Equal[nostr.Tag]):
+	case slices.EqualFunc(ev.Tags, c.tags(ev.Tags.GetD(), false), slices.Equal[nostr.Tag]):
+	case slices.EqualFunc(ev.Tags, c.tags(ev.Tags.GetD(), true), slices.Equal[nostr.Tag]):
 		how |= rawAlt
 	default:
 		how |= rawTags
@@ -55,8 +58,8 @@ func (m *Copy) pack(ev *nostr.Event) []byte {
 	return slices.Concat([]byte{how}, sig, tags, content)
 }
 
-func (m *Copy) tags(d string, alt bool) nostr.Tags {
-	tags := nostr.Tags{{"d", d}, {"p", m.owner}}
+func (c codec) tags(d string, alt bool) nostr.Tags {
+	tags := nostr.Tags{{"d", d}, {"p", c.owner}}
 	if alt {
 		tags = append(tags, nostr.Tag{"alt", nipae.AltText})
 	}
@@ -65,14 +68,14 @@ func (m *Copy) tags(d string, alt bool) nostr.Tags {
 
 // unpack makes an event again, as it was signed; nil if it is not the one that was
 // kept.
-func (m *Copy) unpack(e event, raw []byte) *nostr.Event {
+func (c codec) unpack(e event, raw []byte) *nostr.Event {
 	if len(raw) < 1+sigBytes {
 		return nil
 	}
 	how := raw[0]
-	ev := &nostr.Event{ID: hexID(e.id), PubKey: m.agent, CreatedAt: nostr.Timestamp(e.created), Kind: nipae.Kind, Sig: hex.EncodeToString(raw[1 : 1+sigBytes])}
+	ev := &nostr.Event{ID: hexID(e.id), PubKey: c.agent, CreatedAt: nostr.Timestamp(e.created), Kind: nipae.Kind, Sig: hex.EncodeToString(raw[1 : 1+sigBytes])}
 	raw = raw[1+sigBytes:]
-	ev.Tags = m.tags(hexID(e.d), how&rawAlt != 0)
+	ev.Tags = c.tags(hexID(e.d), how&rawAlt != 0)
 	if how&rawTags != 0 {
 		size, n := binary.Uvarint(raw)
 		if n <= 0 || size > uint64(len(raw)-n) || json.Unmarshal(raw[n:n+int(size)], &ev.Tags) != nil {
@@ -91,7 +94,7 @@ func (m *Copy) unpack(e event, raw []byte) *nostr.Event {
 
 // raw keeps an event as it was signed.
 func (w *writing) raw(n int64, ev *nostr.Event) {
-	raw := w.m.pack(ev)
+	raw := w.m.codec.pack(ev)
 	if raw == nil {
 		return
 	}
@@ -140,7 +143,7 @@ type Last struct {
 
 const lastQuery = "SELECT " + eventColumns + ", p.behind, w.expires, w.raw FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n "
 
-func (m *Copy) last(tx *sealedfile.Tx, sql string, args ...any) (all []Last) {
+func last(m *Copy, tx *sealedfile.Tx, sql string, args ...any) (all []Last) {
 	for r := range tx.Rows(sql, args...) {
 		e, err := m.seal.readEvent(r)
 		if tx.Fail(err); err != nil {
@@ -151,7 +154,7 @@ func (m *Copy) last(tx *sealedfile.Tx, sql string, args ...any) (all []Last) {
 		}
 		l := Last{D: hexID(e.d), ID: hexID(e.id), Slug: e.slug, CreatedAt: e.created, Tombstone: e.state == tombstone, Shown: Shown(r.Int(11)), Expires: r.Int(12)}
 		if !r.Null(13) {
-			l.Event = m.unpack(e, r.Raw(13))
+			l.Event = m.codec.unpack(e, r.Raw(13))
 		}
 		all = append(all, l)
 	}
@@ -167,7 +170,7 @@ func (m *Copy) At(ctx context.Context, d string) (l Last, ok bool, err error) {
 	}
 	var all []Last
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		all = m.last(tx, lastQuery+"WHERE p.d = ?", at[:])
+		all = last(m, tx, lastQuery+"WHERE p.d = ?", at[:])
 		return tx.Err()
 	})
 	if err != nil || len(all) == 0 {
@@ -194,7 +197,7 @@ func (m *Copy) Newest(ctx context.Context) (all []Last, err error) {
 func (m *Copy) Behind(ctx context.Context, after Last) (all []Last, err error) {
 	id, _ := decodeID(after.ID)
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		all = m.last(tx, lastQuery+"WHERE p.behind > 0 AND (e.created, e.id) > (?, ?) ORDER BY e.created, e.id LIMIT ?", after.CreatedAt, id[:], putAtOnce)
+		all = last(m, tx, lastQuery+"WHERE p.behind > 0 AND (e.created, e.id) > (?, ?) ORDER BY e.created, e.id LIMIT ?", after.CreatedAt, id[:], putAtOnce)
 		return tx.Err()
 	})
 	return all, err
@@ -270,7 +273,7 @@ func (m *Copy) Find(ctx context.Context, ids []string) (found []Last, err error)
 			if !ok {
 				continue
 			}
-			found = append(found, m.last(tx, "SELECT "+eventColumns+", 0, w.expires, NULL FROM events e JOIN places p ON p.a = e.a LEFT JOIN raws w ON w.n = e.n WHERE e.id = ?", at[:])...)
+			found = append(found, last(m, tx, "SELECT "+eventColumns+", 0, w.expires, NULL FROM events e JOIN places p ON p.a = e.a LEFT JOIN raws w ON w.n = e.n WHERE e.id = ?", at[:])...)
 		}
 		return tx.Err()
 	})

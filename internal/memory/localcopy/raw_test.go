@@ -225,7 +225,7 @@ func TestLacks(t *testing.T) {
 
 // FuzzUnpack: what is not what was kept is no event.
 func FuzzUnpack(f *testing.F) {
-	m := &Copy{agent: strings.Repeat("0a", 32), owner: strings.Repeat("0b", 32)}
+	m := codec{agent: strings.Repeat("0a", 32), owner: strings.Repeat("0b", 32)}
 	f.Add([]byte{0}, int64(1))
 	f.Add(append([]byte{rawTags}, make([]byte, 80)...), int64(1))
 	f.Add(append([]byte{rawTags | rawBase64}, append(make([]byte, 64), 0xff, 0xff, 0xff, 0xff, 0x0f)...), int64(1))

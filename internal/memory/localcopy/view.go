@@ -39,7 +39,7 @@ type View struct {
 // turns out to be damaged, the function is called once more, on an empty copy.
 func (m *Copy) Read(ctx context.Context, do func(*View) error) error {
 	return m.file.Mended(ctx, func() error {
-		if done, err := m.readShared(ctx, do); done {
+		if done, err := readShared(ctx, m, do); done {
 			return err
 		}
 		m.mu.Lock()
@@ -48,13 +48,13 @@ func (m *Copy) Read(ctx context.Context, do func(*View) error) error {
 			if err := m.advance(ctx, tx); err != nil {
 				return err
 			}
-			return m.show(tx, do)
+			return show(m, tx, do)
 		})
 	})
 }
 
 // readShared is Read beside others, if the index is that of the file.
-func (m *Copy) readShared(ctx context.Context, do func(*View) error) (done bool, err error) {
+func readShared(ctx context.Context, m *Copy, do func(*View) error) (done bool, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if m.index == nil {
@@ -66,12 +66,12 @@ func (m *Copy) readShared(ctx context.Context, do func(*View) error) (done bool,
 			return err
 		}
 		done = true
-		return m.show(tx, do)
+		return show(m, tx, do)
 	})
 	return done || err != nil, err
 }
 
-func (m *Copy) show(tx *sealedfile.Tx, do func(*View) error) error {
+func show(m *Copy, tx *sealedfile.Tx, do func(*View) error) error {
 	return do(&View{m: m, tx: tx, index: m.index})
 }
 

@@ -343,7 +343,7 @@ func TestVectors(t *testing.T) {
 		t.Error("the wrong model was forgotten")
 	}
 	put(t, m, near, a.write("mem/b", "changed", 2))
-	if err := m.keepIndex(ctx, 1); err != nil {
+	if err := keepIndex(ctx, m, 1); err != nil {
 		t.Fatal(err)
 	}
 	if n := rows(t, m, "vectors"); n != 0 {
