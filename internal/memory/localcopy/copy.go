@@ -190,7 +190,7 @@ func (m *Copy) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
 	return m.file.Mended(ctx, func() error { return m.file.Read(ctx, do) })
 }
 
-func (m *Copy) alter(ctx context.Context, do func(*sealedfile.Tx) error) error {
+func alter(ctx context.Context, m *Copy, do func(*sealedfile.Tx) error) error {
 	return m.file.Mended(ctx, func() error { return m.file.Write(ctx, do) })
 }
 

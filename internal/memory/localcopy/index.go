@@ -125,7 +125,7 @@ func keepIndexNow(ctx context.Context, m *Copy) {
 // keepIndex writes the index into the file if that many changes are not in the
 // one that is kept there, and forgets what only an older index needs.
 func keepIndex(ctx context.Context, m *Copy, worth int64) error {
-	behind, err := m.behind(ctx)
+	behind, err := unindexed(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -151,8 +151,8 @@ func keepIndex(ctx context.Context, m *Copy, worth int64) error {
 	})
 }
 
-// behind is how many changes are not in the kept index.
-func (m *Copy) behind(ctx context.Context) (n int64, err error) {
+// unindexed is how many changes are not in the kept index.
+func unindexed(ctx context.Context, m *Copy) (n int64, err error) {
 	err = m.file.Read(ctx, func(tx *sealedfile.Tx) error {
 		n = tx.Int("SELECT seq - coalesce((SELECT seq FROM kept), 0) FROM counter")
 		return nil

@@ -122,13 +122,13 @@ type Freshness struct {
 // stale.
 func (m *Copy) Freshness(ctx context.Context, relays []string) (f Freshness, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		f, err = m.freshness(tx, relays)
+		f, err = freshness(m, tx, relays)
 		return err
 	})
 	return f, err
 }
 
-func (m *Copy) freshness(tx *sealedfile.Tx, relays []string) (Freshness, error) {
+func freshness(m *Copy, tx *sealedfile.Tx, relays []string) (Freshness, error) {
 	f := Freshness{Stale: len(relays) == 0, Unfinished: len(relays) == 0}
 	now := m.now()
 	for i, relay := range relays {

@@ -89,7 +89,7 @@ func readable(ctx context.Context, m *Copy, events []*nostr.Event) (took []*open
 				rejected++
 				continue
 			}
-			o, known, err := m.known(tx, ev)
+			o, known, err := isHere(m, tx, ev)
 			switch {
 			case err != nil:
 				return err
@@ -114,9 +114,9 @@ func readable(ctx context.Context, m *Copy, events []*nostr.Event) (took []*open
 	return took, rejected, nil
 }
 
-// known returns an event that is here. It is believed only if its id is that of
+// isHere returns an event that is here. It is believed only if its id is that of
 // its content, so that nobody gets a place among a relay's events by naming one.
-func (m *Copy) known(tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) {
+func isHere(m *Copy, tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) {
 	id, ok := decodeID(ev.ID)
 	if !ok {
 		return nil, false, nil

@@ -145,7 +145,7 @@ func (m *Copy) ForgetVectors(ctx context.Context, model string) error {
 	if err != nil || len(needless) == 0 && !stray {
 		return err
 	}
-	return m.alter(ctx, func(tx *sealedfile.Tx) error {
+	return alter(ctx, m, func(tx *sealedfile.Tx) error {
 		for _, hash := range needless { // whoever writes meanwhile: this text says that it is archived
 			tx.Exec("DELETE FROM vectors WHERE hash = ?", hash)
 		}

@@ -62,7 +62,7 @@ func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []Ve
 			blob = append(blob, byte(x))
 		}
 	}
-	return m.alter(ctx, func(tx *sealedfile.Tx) error {
+	return alter(ctx, m, func(tx *sealedfile.Tx) error {
 		tx.Exec("INSERT OR IGNORE INTO models (name) VALUES (?)", model)
 		return tx.Exec("INSERT OR REPLACE INTO vectors (m, hash, mac, sections) VALUES ((SELECT m FROM models WHERE name = ?), ?, ?, ?)",
 			model, id[:], m.seal.mac("vectors", []byte(model), id[:], blob), blob)
@@ -71,7 +71,7 @@ func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []Ve
 
 // OnlyModel forgets the vectors of all other models.
 func (m *Copy) OnlyModel(ctx context.Context, model string) error {
-	return m.alter(ctx, func(tx *sealedfile.Tx) error {
+	return alter(ctx, m, func(tx *sealedfile.Tx) error {
 		tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name = ?)", model)
 		return tx.Exec("DELETE FROM models WHERE name <> ?", model)
 	})

@@ -80,7 +80,7 @@ func (v *View) Index() *recall.Index { return v.index }
 
 // Freshness is Copy.Freshness of this state.
 func (v *View) Freshness(relays []string) Freshness {
-	f, err := v.m.freshness(v.tx, relays)
+	f, err := freshness(v.m, v.tx, relays)
 	v.tx.Fail(err)
 	return f
 }
