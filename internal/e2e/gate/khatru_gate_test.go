@@ -192,7 +192,7 @@ func TestKhatruFault_AuthForAnotherRelay(t *testing.T) {
 	const other = "wss://evil.example.com"
 	for _, header := range []http.Header{
 		nil, {"Host": {"evil.example.com"}}, {"X-Forwarded-Host": {"evil.example.com"}, "X-Forwarded-Proto": {"https"}},
-		{"Forwarded": {"host=evil.example.com;proto=https"}}, {"Origin": {"https://evil.example.com"}},
+		{"Forwarded": {"host=evil.example.com;proto=https"}}, {"Origin": {"http://localhost:1"}},
 	} {
 		cl, err := relaytest.Connect(relay.URL, header)
 		if err != nil {
@@ -206,6 +206,11 @@ func TestKhatruFault_AuthForAnotherRelay(t *testing.T) {
 		}
 		rig.WantRefusal(t, fmt.Sprint("AUTH for another relay with ", header), ok, "invalid: ")
 		c.Closed("auth-required: ", relaytest.Filter{"kinds": []int{relaytest.KindEngram}, "#p": []string{owner.Pub}})
+		c.Close()
+	}
+	// A page of another host does not even get a challenge.
+	if c, err := relaytest.Connect(relay.URL, http.Header{"Origin": {"https://evil.example.com"}}); err == nil {
+		t.Error("a page of another host is answered")
 		c.Close()
 	}
 	// The same over HTTP: a header made for another relay's URL.

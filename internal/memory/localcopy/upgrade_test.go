@@ -58,7 +58,7 @@ func asBefore(t *testing.T, p Pair, path string) {
 	}
 	defer old.Close()
 	err = old.Write(t.Context(), func(tx *sealedfile.Tx) error {
-		for _, sql := range []string{"DROP TABLE raws", "DROP INDEX places_behind", "ALTER TABLE places DROP COLUMN behind", "PRAGMA user_version = 2"} {
+		for _, sql := range []string{"DROP TABLE raws", "DROP INDEX places_behind", "ALTER TABLE places DROP COLUMN behind", "ALTER TABLE counter DROP COLUMN lacking", "PRAGMA user_version = 2"} {
 			tx.Exec(sql)
 		}
 		return tx.Err()
