@@ -117,7 +117,7 @@ func (c *Copies) wrote(ctx context.Context, all ...client.Status) {
 		case s.Wrote == nil:
 		case b == now && l != nil:
 			l.Follower.Wrote(ctx, s.Wrote, relays)
-			c.s.known.has(ctx, l.Copy, s.Wrote.ID)
+			c.s.settler.has(ctx, l.Copy, s.Wrote.ID)
 		default:
 			b.add(s.Wrote, relays)
 		}
@@ -176,6 +176,6 @@ func (c *Copies) put(ctx context.Context, by map[string][]*nostr.Event) error {
 			ids = append(ids, ev.ID)
 		}
 	}
-	c.s.known.has(ctx, kept, ids...)
+	c.s.settler.has(ctx, kept, ids...)
 	return kept.Close()
 }

@@ -56,7 +56,7 @@ func (l *Copy) follow() {
 		store = tellingStore{l.Copy, l.changed}
 	}
 	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Log: l.s.o.Log,
-		Passed: func(ctx context.Context, full bool) { l.s.known.settle(ctx, l.Copy, full) },
+		Passed: func(ctx context.Context, full bool) { l.s.settler.settle(ctx, l.Copy, full) },
 		Sources: func() ([]follow.Source, bool) {
 			sources, whole := all()
 			return sources, whole && l.found.Load()

@@ -331,7 +331,7 @@ func (s *resending) note(ctx context.Context, all []*Missing, events []*nostr.Ev
 		_, putErr := s.l.Put(ctx, url, batch)
 		err = cmp.Or(err, putErr)
 	}
-	k.has(ctx, s.l.Copy, ids...)
+	s.l.s.settler.has(ctx, s.l.Copy, ids...)
 	return err
 }
 

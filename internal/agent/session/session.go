@@ -74,16 +74,17 @@ type Options struct {
 
 // Session is one use of a pair's memory on this machine.
 type Session struct {
-	Client *client.Client
-	Memory *Memory // nil: no pair
-	Copies *Copies
-	Log    *WriteLog
-	Outbox *Outbox
-	Models Models
-	Place  Place
-	o      Options
-	live   *Live // nil: it does not serve
-	known  *known
+	Client  *client.Client
+	Memory  *Memory // nil: no pair
+	Copies  *Copies
+	Log     *WriteLog
+	Outbox  *Outbox
+	Models  Models
+	Place   Place
+	o       Options
+	live    *Live // nil: it does not serve
+	known   *known
+	settler *settler
 }
 
 // Open returns a Session, which asks no relay yet. The error is that of the pair's
@@ -95,6 +96,7 @@ func Open(o Options) (*Session, error) {
 	s.Outbox = &Outbox{s: s}
 	s.Place = Place{s: s}
 	s.known = &known{s: s}
+	s.settler = &settler{known: s.known}
 	o.Client.Links, o.Client.Known = s.Log.Of, s.knownOf
 	s.Client = client.New(o.Identity, o.Client)
 	if o.Owner == "" && o.Agent == "" {
