@@ -20,22 +20,24 @@ func TestBudgetKeeps(t *testing.T) {
 	if !p.Keep(41) || p.Used() > 256 {
 		t.Fatalf("others keep everything: %d are held", p.Used())
 	}
-	if late := open(p, from("198.51.100.1", 99)); late.take(8) != Within {
+	late := open(p, from("198.51.100.1", 99))
+	if late.take(8) != Within {
 		t.Error("what is kept switches off that who has most gives way")
 	}
 	if !p.Keep(87) || p.Keep(1) {
 		t.Error("not their part, or more")
 	}
 	gave, held := 0, int64(0)
-	for _, h := range others {
+	// The last to give way may be the late one: in the end all have as much as it has.
+	for _, h := range append(others, late) {
 		gave += h.gave
 		held += h.Used()
 	}
-	if gave != 17 || held != 256-17*8 || p.Used() != held+8+128 {
-		t.Errorf("%d gave way, others hold %d, all %d", gave, held, p.Used())
+	if gave != 17 || held != 256+8-17*8 || p.Used() != held+128 {
+		t.Errorf("%d gave way, who may give way holds %d, all %d", gave, held, p.Used())
 	}
 	p.GiveKept(128)
-	if p.Used() != held+8 || !p.Keep(128) {
+	if p.Used() != held || !p.Keep(128) {
 		t.Errorf("%d are held", p.Used())
 	}
 }
