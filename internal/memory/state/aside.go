@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"engramd/internal/memory/state/sealedfile"
-	"engramd/internal/platform/files"
 )
 
 // taken ends the name of a file that was set aside and taken over.
@@ -49,7 +47,11 @@ func QueuedIn(ctx context.Context, p Pair, file, dir string) (all []Queued, err 
 	defer os.RemoveAll(tmp)
 	copied := filepath.Join(tmp, "state")
 	for _, suffix := range []string{"", "-wal"} {
-		if err := copyFile(copied+suffix, file+suffix); err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
+		sealed, err := os.ReadFile(file + suffix)
+		if err == nil {
+			err = os.WriteFile(copied+suffix, sealed, 0o600)
+		}
+		if err != nil && (suffix == "" || !errors.Is(err, os.ErrNotExist)) {
 			return nil, err
 		}
 	}
@@ -75,18 +77,4 @@ func Taken(file string) error {
 		}
 	}
 	return nil
-}
-
-func copyFile(to, from string) error {
-	in, err := files.OpenNoFollow(from, os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
 }
