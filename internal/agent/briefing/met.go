@@ -35,8 +35,11 @@ func met(all []apart.Unit) hook.Section {
 			external++
 			continue
 		}
-		diff := u.Diff(left)
-		left -= len(diff)
+		diff := ""
+		if left > 0 {
+			diff = u.Diff(left)
+			left -= max(len(diff), metDiff/4)
+		}
 		fmt.Fprintf(out, "## %s (yours of %s is %s; the newer one is %s)\n%s", u.Of, u.Written.Format(time.RFC3339), u.Slug, newer(u), diff)
 	}
 	if external > 0 {

@@ -116,7 +116,7 @@ func (s *Session) Serve(ctx context.Context, l *Copy, o ServeOptions) *Live {
 		return v
 	}
 	v.enter(ctx)
-	v.beside.running.Go(func() { sendWaiting(v) })
+	v.beside.running.Go(func() { s.Outbox.serve(v) })
 	if o.Plans {
 		v.plan(ctx)
 	}

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,25 +115,26 @@ func (o *Outbox) All(ctx context.Context) ([]Waiting, error) {
 	return decoded(state.Outbox.All(ctx, ""))
 }
 
-// read is All for who reads often, but for Sent and Reason, which may be old.
-func (o *Outbox) read(ctx context.Context, state *memorystate.State) ([]Waiting, error) {
+// read is All for who reads often and can do without, but for Sent and Reason, which may
+// be old.
+func (o *Outbox) read(ctx context.Context, state *memorystate.State) []Waiting {
 	if state == nil {
-		return nil, nil
+		return nil
 	}
 	mark, err := state.Outbox.Mark(ctx)
-	if err != nil || mark.Count == 0 {
-		return nil, err
-	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if mark == o.mark {
-		return o.all, nil
+	if err == nil && mark != o.mark {
+		var all []Waiting
+		if all, err = decoded(state.Outbox.All(ctx, "")); err == nil {
+			o.mark, o.all = mark, all
+		}
 	}
-	all, err := decoded(state.Outbox.All(ctx, ""))
-	if err == nil {
-		o.mark, o.all = mark, all
+	if err != nil {
+		o.s.warn("what waits on this machine is not known: %v", err)
+		return nil
 	}
-	return all, err
+	return o.all
 }
 
 func decoded(queued []memorystate.Queued, err error) (all []Waiting, _ error) {
@@ -148,34 +151,21 @@ func decoded(queued []memorystate.Queued, err error) (all []Waiting, _ error) {
 
 // last is the newest write that waits at a slug.
 func (o *Outbox) last(ctx context.Context, slug nipae.Slug) (w Waiting, ok bool) {
-	all := o.known(ctx, o.state(ctx))
-	for i := range all {
-		if all[i].Slug == string(slug) {
-			w, ok = all[i], true
+	for _, one := range o.read(ctx, o.state(ctx)) {
+		if one.Slug == string(slug) {
+			w, ok = one, true
 		}
 	}
 	return w, ok
 }
 
-// known is read for who can do without.
-func (o *Outbox) known(ctx context.Context, state *memorystate.State) []Waiting {
-	all, err := o.read(ctx, state)
-	if err != nil {
-		o.s.warn("what waits on this machine is not known: %v", err)
-	}
-	return all
-}
-
 // held are the texts that wait, one for each slug.
 func (o *Outbox) held(ctx context.Context, state *memorystate.State) (all []answer.Held) {
-	last := map[string]client.Entry{}
-	for _, w := range o.known(ctx, state) {
-		last[w.Slug] = w.Entry()
+	last := map[string]answer.Held{}
+	for _, w := range o.read(ctx, state) {
+		last[w.Slug] = answer.Held{Head: answer.Head{Slug: w.Slug, Size: len(w.Text), UpdatedAt: w.At.Unix()}, Text: w.Text}
 	}
-	for slug, e := range last {
-		all = append(all, answer.Held{Head: answer.Head{Slug: slug, Size: e.Size, UpdatedAt: e.CreatedAt}, Text: e.Text})
-	}
-	return all
+	return slices.Collect(maps.Values(last))
 }
 
 // over lays what waits over what relays have.
@@ -270,28 +260,16 @@ func (o *Outbox) before(ctx context.Context, slug nipae.Slug) (old client.Entry,
 		w.Base = old.Hash
 		return old, w
 	}
-	old, known := knows(ctx, o.s, slug)
+	m := o.s.Memory
+	at, err := o.s.known.At(ctx, nipae.AddressIn(m.Conversation(), m.Agent(), m.Owner(), slug))
 	switch {
-	case !known:
-	case old.Hash == "":
+	case err == nil && at.Tombstone:
 		w.Base = memory.BaseNone
-	default:
-		w.Base = old.Hash
+	case err == nil && at.Event != nil:
+		if e, err := nipae.Open(m.Conversation(), m.Agent(), m.Owner(), at.Event); err == nil {
+			old = client.EntryOf(e)
+			w.Base = old.Hash
+		}
 	}
 	return old, w
-}
-
-// knows is the newest text of a slug that this machine knows; without a hash it knows
-// that there is none.
-func knows(ctx context.Context, s *Session, slug nipae.Slug) (e client.Entry, known bool) {
-	m := s.Memory
-	at, err := s.known.At(ctx, nipae.AddressIn(m.Conversation(), m.Agent(), m.Owner(), slug))
-	if err != nil || at.Event == nil {
-		return e, err == nil && at.Tombstone
-	}
-	engram, err := nipae.Open(m.Conversation(), m.Agent(), m.Owner(), at.Event)
-	if err != nil || at.Tombstone {
-		return e, err == nil
-	}
-	return client.EntryOf(engram), true
 }

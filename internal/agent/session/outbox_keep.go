@@ -9,6 +9,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/apart"
+	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
 )
@@ -47,13 +48,13 @@ const (
 	outboxAgain = 10 * time.Minute
 )
 
-// sendWaiting sends what waits: once relays are known, and each time that one has
-// answered since the last try.
-func sendWaiting(v *Live) {
+// serve sends what waits: once relays are known, and each time that one has answered
+// since the last try.
+func (o *Outbox) serve(v *Live) {
 	ctx := v.beside.ctx
 	v.Settle(ctx)
-	for _, a := range v.s.Outbox.Aside(ctx) {
-		v.s.warn("%s", a)
+	for _, a := range o.Aside(ctx) {
+		o.s.warn("%s", a)
 	}
 	var tried time.Time
 	var left memorystate.Mark // what a try left that relays answered
@@ -63,13 +64,13 @@ func sendWaiting(v *Live) {
 		if err == nil && unknown == nil && mark.Count > 0 && fresh.Latest.After(tried) && (mark != left || time.Since(tried) > outboxAgain) {
 			trying, done := context.WithTimeout(ctx, v.o.Patience)
 			tried = time.Now()
-			sent, err := v.s.Outbox.Send(trying, "")
+			sent, err := o.Send(trying, "")
 			done()
 			if left = (memorystate.Mark{}); err == nil && sent.Left > 0 {
 				left, _ = v.state.Outbox.Mark(ctx)
 			}
 			if err == nil {
-				v.log.Info("what waited on this machine", "sent", len(sent.Written), "apart", len(sent.Apart), "left", sent.Left)
+				v.log.Info("what waited on this machine", "sent", sent.Written, "apart", sent.Apart, "left", sent.Left)
 			}
 		}
 		select {
@@ -101,6 +102,12 @@ func (o *Outbox) Drop(ctx context.Context, id string) error {
 	}
 	_, _, err = o.s.Memory.Remove(ctx, slug, false)
 	return err
+}
+
+// Apart returns the texts that met a newer one, as the local copy has them.
+func (o *Outbox) Apart(ctx context.Context) (all []apart.Unit) {
+	o.s.Copies.look(ctx, "what met a newer text", func(_ context.Context, v answer.View) { all = apart.In(v, "") })
+	return all
 }
 
 // Aside is a state that was set aside with writes that wait.

@@ -2,8 +2,8 @@ package session
 
 import (
 	"context"
+	"maps"
 	"slices"
-	"strings"
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
@@ -31,37 +31,34 @@ func (m *Memory) Read(ctx context.Context, slug nipae.Slug) (client.Entry, clien
 func (m *Memory) ReadAll(ctx context.Context) (memory.Listing, client.Status, error) {
 	l, status, err := m.ListAll(ctx)
 	unsent := m.s.Outbox.held(ctx, m.s.Outbox.state(ctx))
+	all := l.Texts()
 	if client.Silent(err) && !status.Named {
-		here := m.here(ctx)
-		if len(here)+len(unsent) == 0 {
+		if all = m.here(ctx); len(all)+len(unsent) == 0 {
 			return l, status, err
 		}
-		l, err = memory.Listing{}, nil
-		status.Stale, status.Partial = true, true
-		for _, e := range here {
-			put(&l, e)
-		}
+		l, err, status.Stale, status.Partial = memory.Listing{}, nil, true, true
+	} else if len(unsent) == 0 {
+		return l, status, err
+	}
+	status.Queued = len(unsent) > 0
+	texts := map[nipae.Slug]client.Entry{}
+	for _, e := range all {
+		texts[e.Slug] = e
 	}
 	for _, h := range unsent {
-		status.Queued = true
-		put(&l, client.Entry{Slug: nipae.Slug(h.Slug), Text: h.Text, Size: h.Size, Hash: client.Hash(h.Text), CreatedAt: h.UpdatedAt})
+		e := client.Entry{Slug: nipae.Slug(h.Slug), Text: h.Text, Size: h.Size, Hash: client.Hash(h.Text), CreatedAt: h.UpdatedAt}
+		texts[e.Slug] = e
 	}
+	l.Core, l.Memories = nil, nil
+	for _, slug := range slices.Sorted(maps.Keys(texts)) {
+		if e := texts[slug]; slug.IsCore() {
+			l.Core = &e
+		} else {
+			l.Memories = append(l.Memories, e)
+		}
+	}
+	l.Tombstones = slices.DeleteFunc(l.Tombstones, func(e client.Entry) bool { _, there := texts[e.Slug]; return there })
 	return l, status, err
-}
-
-// put puts an entry into a listing, in place of the one at its slug.
-func put(l *memory.Listing, e client.Entry) {
-	if e.Slug.IsCore() {
-		l.Core = &e
-		return
-	}
-	at, there := slices.BinarySearchFunc(l.Memories, e.Slug, func(a client.Entry, slug nipae.Slug) int { return strings.Compare(string(a.Slug), string(slug)) })
-	if there {
-		l.Memories[at] = e
-		return
-	}
-	l.Memories = slices.Insert(l.Memories, at, e)
-	l.Tombstones = slices.DeleteFunc(l.Tombstones, func(a client.Entry) bool { return a.Slug == e.Slug })
 }
 
 // here is what the local copy has.

@@ -24,10 +24,10 @@ import (
 
 // Sent says what came of sending.
 type Sent struct {
-	Written []nipae.Slug
-	Rebased []nipae.Slug // of Written: made on a newer text than the one that was known
-	Apart   []nipae.Slug // met a newer text: see internal/memory/apart
-	Left    int          // writes that wait still
+	Written int // slugs
+	Rebased int // of these: made on a newer text than the one that was known
+	Apart   int // slugs that met a newer text: see internal/memory/apart
+	Left    int // writes that wait still
 }
 
 // flush sends what waits at a slug, before that is read or written. What cannot be sent
@@ -107,13 +107,12 @@ func chains(all []Waiting) (list []*chain) {
 			at[w.Slug], list = c, append(list, c)
 		}
 		c.all = append(c.all, w)
-		c.doubt = c.doubt || w.Moved
 	}
 	return list
 }
 
-func (c *chain) ids() (ids []string) {
-	for _, w := range c.all {
+func ids(all []Waiting) (ids []string) {
+	for _, w := range all {
 		ids = append(ids, w.ID)
 	}
 	return ids
@@ -121,7 +120,7 @@ func (c *chain) ids() (ids []string) {
 
 // note keeps why a chain waits still. What a relay says is kept as it is told.
 func (c *chain) note(ctx context.Context, as func(memorystate.Outbox, context.Context, string, ...string) error, reason error) error {
-	return as(c.state.Outbox, context.WithoutCancel(ctx), client.Printable(reason.Error()), c.ids()...)
+	return as(c.state.Outbox, context.WithoutCancel(ctx), client.Printable(reason.Error()), ids(c.all)...)
 }
 
 // sends is how often a chain is made on what is there.
@@ -129,7 +128,10 @@ const sends = 4
 
 // send sends a chain.
 func (c *chain) send(ctx context.Context) error {
-	if settled, err := c.settle(ctx); err != nil || !settled || len(c.all) == 0 {
+	switch err := c.settle(ctx); {
+	case errors.Is(err, errUnsettled):
+		return c.note(ctx, memorystate.Outbox.Held, err)
+	case err != nil || len(c.all) == 0:
 		return err
 	}
 	for range sends {
@@ -142,66 +144,75 @@ func (c *chain) send(ctx context.Context) error {
 		}
 		text, rebased, err := c.on(ctx, head)
 		if err != nil {
-			return c.apart(ctx, head)
+			return c.apart(ctx)
 		}
 		if head.Hash != "" && text == head.Text {
-			return c.stored(ctx, c.ids())
+			return c.stored(ctx, c.all)
 		}
 		err = c.write(ctx, c.slug, text, head)
 		var conflict *client.ConflictError
-		var moved *movedError
 		switch {
 		case err == nil:
-			c.out.Written = append(c.out.Written, c.slug)
+			c.out.Written++
 			if rebased {
-				c.out.Rebased = append(c.out.Rebased, c.slug)
+				c.out.Rebased++
 			}
-			return c.stored(ctx, c.ids())
+			return c.stored(ctx, c.all)
 		case errors.As(err, &conflict):
 			c.doubt = c.doubt || conflict.Sent
-		case !errors.As(err, &moved):
+		case rebased && errors.Is(err, client.ErrTooLarge):
+			return c.apart(ctx)
+		default:
 			return c.failed(ctx, err)
 		}
 	}
 	return c.note(ctx, memorystate.Outbox.Held, fmt.Errorf("another text was there each of %d times", sends))
 }
 
+// errUnsettled means that it is not known whether a write that was sent is stored.
+var errUnsettled = errors.New("it was sent, and not every relay says whether it has it")
+
 // settle finds out what became of writes that were sent before, and takes out those
-// that are stored. Without settled it is not known.
-func (c *chain) settle(ctx context.Context) (settled bool, err error) {
-	i := slices.IndexFunc(c.all, func(w Waiting) bool { return w.Sent != "" })
-	if i < 0 {
-		return true, nil
-	}
-	event := c.all[i].Sent
-	found, whole, err := c.o.s.Memory.Lookup(ctx, []string{event})
-	if err != nil {
-		return false, err
-	}
-	there := len(found[event]) > 0
-	if !there && !whole {
-		return false, c.note(ctx, memorystate.Outbox.Held, errors.New("it was sent, and not every relay says whether it has it"))
-	}
-	if !there { // another write may have taken its place
-		versions, _, _ := c.o.s.Memory.Log(ctx, c.slug)
-		there = slices.ContainsFunc(versions, func(v memory.Version) bool { return v.ID == event })
-	}
-	if c.doubt = c.doubt || !there; !there {
-		return true, nil
-	}
-	var ids []string
-	c.all = slices.DeleteFunc(c.all, func(w Waiting) bool {
-		if w.Sent == event {
-			ids = append(ids, w.ID)
+// that are stored, with what they were made from.
+func (c *chain) settle(ctx context.Context) (err error) {
+	stored, has := 0, map[string]bool{}
+	for i, w := range c.all {
+		there, asked := has[w.Sent]
+		if w.Sent != "" && !asked {
+			if there, err = c.has(ctx, w.Sent); err != nil {
+				return err
+			}
+			has[w.Sent] = there
 		}
-		return w.Sent == event
-	})
-	c.out.Written = append(c.out.Written, c.slug)
-	return true, c.stored(ctx, ids)
+		if there {
+			stored = i + 1
+		}
+	}
+	done := c.all[:stored]
+	c.all = c.all[stored:]
+	c.doubt = slices.ContainsFunc(c.all, func(w Waiting) bool { return w.Sent != "" || w.Moved })
+	if stored == 0 {
+		return nil
+	}
+	c.out.Written++
+	return c.stored(ctx, done)
 }
 
-func (c *chain) stored(ctx context.Context, ids []string) error {
-	return c.state.Outbox.Remove(context.WithoutCancel(ctx), ids...)
+// has reports whether a relay has an event, or had it before another one took its place.
+func (c *chain) has(ctx context.Context, event string) (bool, error) {
+	found, whole, err := c.o.s.Memory.Lookup(ctx, []string{event})
+	switch {
+	case err != nil || len(found[event]) > 0:
+		return err == nil, err
+	case !whole:
+		return false, errUnsettled
+	}
+	versions, _, _ := c.o.s.Memory.Log(ctx, c.slug) // without an answer it is in doubt
+	return slices.ContainsFunc(versions, func(v memory.Version) bool { return v.ID == event }), nil
+}
+
+func (c *chain) stored(ctx context.Context, done []Waiting) error {
+	return c.state.Outbox.Remove(context.WithoutCancel(ctx), ids(done)...)
 }
 
 // failed keeps why a chain was not sent. What no relay answered ends the sending.
@@ -245,7 +256,7 @@ func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head cl
 	set := func(so memory.SetOptions) error {
 		so.AllowEmpty = true
 		if slug == c.slug {
-			so.Signed = func(id string) error { return c.state.Outbox.Signed(ctx, id, c.ids()...) }
+			so.Signed = func(id string) error { return c.state.Outbox.Signed(ctx, id, ids(c.all)...) }
 		}
 		_, _, err := m.kept(ctx)(m.Memory.Set(ctx, slug, text, so))
 		return err
@@ -254,18 +265,13 @@ func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head cl
 	if head.Hash == "" && errors.Is(err, client.ErrPartial) { // as who writes without a base
 		err = set(memory.SetOptions{Check: func(old, _ string) error {
 			if old != "" {
-				return &movedError{}
+				return &client.ConflictError{}
 			}
 			return nil
 		}})
 	}
 	return err
 }
-
-// movedError is a text where there was none a moment ago.
-type movedError struct{}
-
-func (*movedError) Error() string { return "another text is there by now" }
 
 // errUnfit means that a write cannot be made on the text that is there.
 var errUnfit = errors.New("it does not fit the text that is there")
@@ -275,12 +281,12 @@ var errUnfit = errors.New("it does not fit the text that is there")
 func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased bool, err error) {
 	last := c.all[len(c.all)-1].Text
 	switch {
-	case head.Hash == c.base(), head.Hash != "" && head.Text == last:
+	case head.Hash == c.base(), slices.ContainsFunc(c.all, func(w Waiting) bool { return client.Hash(w.Text) == head.Hash }):
 		return last, false, nil
 	case c.doubt || head.Hash == "":
 		return "", false, errUnfit
 	}
-	on := &draft{head}
+	on := &draft{Entry: head}
 	for _, w := range c.all {
 		f := frontmatter.Parse(w.Text).Fields()
 		by := write.Writer{Memory: on, Source: f.Source, Session: f.Session, Project: f.Project, Clock: func() time.Time { return w.At }}
@@ -303,7 +309,10 @@ func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased
 }
 
 // draft is a memory of one text, on which writes are made again.
-type draft struct{ client.Entry }
+type draft struct {
+	write.Memory // which they do without
+	client.Entry
+}
 
 func (d *draft) Get(context.Context, nipae.Slug) (client.Entry, client.Status, error) {
 	return d.Entry, client.Status{}, nil
@@ -317,16 +326,8 @@ func (d *draft) Set(_ context.Context, slug nipae.Slug, text string, o memory.Se
 	return d.Entry, client.Status{}, nil
 }
 
-func (d *draft) ListAll(context.Context) (memory.Listing, client.Status, error) {
-	return memory.Listing{}, client.Status{}, errors.ErrUnsupported
-}
-
-func (d *draft) RemoveVersion(context.Context, nipae.Slug, string) (client.Entry, client.Status, error) {
-	return d.Entry, client.Status{}, errors.ErrUnsupported
-}
-
 // apart keeps the chain's text as a memory of its own, beside the one that it met.
-func (c *chain) apart(ctx context.Context, head client.Entry) error {
+func (c *chain) apart(ctx context.Context) error {
 	last := c.all[len(c.all)-1]
 	slug := apart.Slug(last.ID)
 	text, err := apart.Unit{Of: string(c.slug), Written: last.At, Text: last.Text}.Render()
@@ -341,8 +342,8 @@ func (c *chain) apart(ctx context.Context, head client.Entry) error {
 	if err != nil {
 		return c.failed(ctx, fmt.Errorf("it met a newer text, and could not be kept beside it: %w", err))
 	}
-	c.out.Apart = append(c.out.Apart, c.slug)
-	return c.stored(ctx, c.ids())
+	c.out.Apart++
+	return c.stored(ctx, c.all)
 }
 
 // String says it in a line; "" for nothing.
@@ -351,7 +352,7 @@ func (s Sent) String() string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{len(s.Written), "sent"}, {len(s.Rebased), "of them made on a newer text"}, {len(s.Apart), "met a newer text, and is kept beside it"}} {
+	}{{s.Written, "sent"}, {s.Rebased, "of them made on a newer text"}, {s.Apart, "met a newer text, and is kept beside it"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}

@@ -288,7 +288,7 @@ func TestOutboxMeets(t *testing.T) {
 	}
 	g.set(false)
 	out := sent(t, s)
-	if len(out.Written) != 5 || len(out.Rebased) != 3 || len(out.Apart) != 5 || out.Left != 0 {
+	if out.Written != 5 || out.Rebased != 3 || out.Apart != 5 || out.Left != 0 {
 		t.Errorf("%+v", out)
 	}
 	for slug, want := range map[nipae.Slug]string{"mem/same": "changed", "mem/append": "one\ntwo\ntheirs\nmine", "mem/edit": "ONE\ntwo\ntheirs", "mem/twice": "one and one",
@@ -450,7 +450,7 @@ func TestOutboxKills(t *testing.T) {
 	}
 	g.set(false)
 	s = m.session()
-	if out := sent(t, s); len(out.Written) != 1 || out.Left != 0 {
+	if out := sent(t, s); out.Written != 1 || out.Left != 0 {
 		t.Errorf("%+v", out)
 	}
 	if got := body(t, s, "mem/a"); got != "one\nsigned\nsent" || versions(t, s, "mem/a") != 3 {

@@ -20,32 +20,6 @@ import (
 	"engramd/nips/nipae"
 )
 
-// Again tells a session once, if it began while no relay answered, that the memory is
-// available: the copy was confirmed since. "" is nothing to tell.
-func (s *Session) Again(ctx context.Context, t *Telling, kept *localcopy.Copy) (text string, err error) {
-	fresh, err := kept.Freshness(ctx, s.Client.Relays())
-	if err != nil {
-		return "", err
-	}
-	if yes, err := t.State.Sessions.Heard(ctx, t.Session, fresh.Latest); !yes {
-		return "", err
-	}
-	t.Noting()
-	shown, err := t.State.Sessions.Shown(ctx, t.Session)
-	if err != nil {
-		return "", err
-	}
-	core := ""
-	err = t.Copy.Read(ctx, func(v answer.View) error {
-		core, _ = v.Text(string(nipae.Core))
-		return nil
-	})
-	if slices.Contains(shown, memorystate.Shown{Slug: string(nipae.Core), Hash: hashOf(core)}) {
-		core = ""
-	}
-	return hook.Again(hook.MeasureOf(hook.Harness(t.Harness)), core), err
-}
-
 // Telling is what a prompt is answered from: what was intended and is due, and what
 // is remembered and bears on it, of what is new to the session.
 type Telling struct {
@@ -74,6 +48,32 @@ type Telling struct {
 // state is laid over it.
 func (s *Session) OnDisk(kept *localcopy.Copy, state *memorystate.State) answer.Source {
 	return s.Outbox.over(answer.Local(kept, func() ([]string, bool) { return s.Client.Relays(), true }), func(context.Context) *memorystate.State { return state })
+}
+
+// Again tells a session once, if it began while no relay answered, that the memory is
+// available: the copy was confirmed since. "" is nothing to tell.
+func (t *Telling) Again(ctx context.Context, kept *localcopy.Copy, relays []string) (text string, err error) {
+	fresh, err := kept.Freshness(ctx, relays)
+	if err != nil {
+		return "", err
+	}
+	if yes, err := t.State.Sessions.Heard(ctx, t.Session, fresh.Latest); !yes {
+		return "", err
+	}
+	t.Noting()
+	shown, err := t.State.Sessions.Shown(ctx, t.Session)
+	if err != nil {
+		return "", err
+	}
+	core := ""
+	err = t.Copy.Read(ctx, func(v answer.View) error {
+		core, _ = v.Text(string(nipae.Core))
+		return nil
+	})
+	if slices.Contains(shown, memorystate.Shown{Slug: string(nipae.Core), Hash: hashOf(core)}) {
+		core = ""
+	}
+	return hook.Again(hook.MeasureOf(hook.Harness(t.Harness)), core), err
 }
 
 // Tell answers the prompt, and notes what it told; "" is nothing new.

@@ -6,7 +6,6 @@ import (
 
 	"engramd/internal/agent/view"
 	"engramd/internal/client"
-	"engramd/internal/memory/recall"
 )
 
 // Report says on stderr which relays failed, and that an answer is partial. It
@@ -191,14 +190,6 @@ func RelaysOut(relays []client.RelayStatus) []RelayOut {
 // EntryFor returns an entry without its text.
 func EntryFor(e client.Entry) EntryOut {
 	return EntryOut{Slug: string(e.Slug), Removed: e.Tombstone, Size: e.Size, CreatedAt: e.CreatedAt, Time: Stamp(e.CreatedAt), ID: e.ID, Hash: e.Hash, Unsent: e.ID == "" && e.Hash != ""}
-}
-
-// Unsent marks a text that waits on this machine.
-func Unsent(yes bool) string {
-	if yes {
-		return " (" + recall.NotSent + ")"
-	}
-	return ""
 }
 
 // ErrorText returns the text of an error; "" of none.

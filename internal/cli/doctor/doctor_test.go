@@ -86,13 +86,13 @@ func TestDoctorOutbox(t *testing.T) {
 	since := func(age time.Duration, reason string) session.Waiting {
 		return session.Waiting{Queued: memorystate.Queued{At: time.Now().Add(-age), Reason: reason}}
 	}
-	d.waits(nil)
-	d.waits([]session.Waiting{since(23*time.Hour, "quota")})
+	waits(d, nil)
+	waits(d, []session.Waiting{since(23*time.Hour, "quota")})
 	if len(d.found) > 0 {
 		t.Errorf("%+v", d.found)
 	}
 	got := only(t, func(d *doctor) {
-		d.waits([]session.Waiting{since(25*time.Hour, "blocked: quota"), since(time.Hour, "")})
+		waits(d, []session.Waiting{since(25*time.Hour, "blocked: quota"), since(time.Hour, "")})
 	})
 	if got.State != warned || !strings.Contains(got.Text, "2 writes wait on this machine") || !strings.HasSuffix(got.Text, "blocked: quota") || !strings.Contains(got.Remedy, "outbox send") {
 		t.Errorf("%+v", got)

@@ -279,14 +279,14 @@ func (d *doctor) state(ctx context.Context, s settings.Settings) {
 		return
 	}
 	d.add("state", fine, "", "%s can be written", cliutil.StateFolder(d.env))
-	d.outbox(ctx, opened.Outbox)
+	outbox(ctx, d, opened.Outbox)
 }
 
 // waitsLong is how long a write may wait on this machine before that is worth a word.
 const waitsLong = 24 * time.Hour
 
 // outbox looks at what waits on this machine.
-func (d *doctor) outbox(ctx context.Context, o *session.Outbox) {
+func outbox(ctx context.Context, d *doctor, o *session.Outbox) {
 	for _, a := range o.Aside(ctx) {
 		d.add("outbox", warned, "engramctl outbox import "+a.File, "%s", a)
 	}
@@ -294,11 +294,11 @@ func (d *doctor) outbox(ctx context.Context, o *session.Outbox) {
 	if err != nil {
 		d.fail("outbox", err, "")
 	}
-	d.waits(all)
+	waits(d, all)
 }
 
 // waits says that something has waited too long.
-func (d *doctor) waits(all []session.Waiting) {
+func waits(d *doctor, all []session.Waiting) {
 	if len(all) > 0 && time.Since(all[0].At) > waitsLong {
 		d.add("outbox", warned, "engramctl outbox send; engramctl outbox ls says what keeps it", "%s on this machine since %s: %s", cliutil.Counted(len(all), "write waits", "writes wait"),
 			cliutil.Stamp(all[0].At.Unix()), cmp.Or(all[0].Reason, "no relay has answered"))

@@ -18,6 +18,7 @@ import (
 	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/recall"
 	"engramd/internal/memory/write"
 	"engramd/internal/platform/timeparse"
 	"engramd/nips/frontmatter"
@@ -169,9 +170,17 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 		if e.Tombstone {
 			size = "removed"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt), cliutil.Unsent(e.ID == ""))
+		fmt.Fprintf(w, "%s\t%s\t%s%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt), unsent(e.ID == ""))
 	}
 	return w.Flush()
+}
+
+// unsent marks a text that waits on this machine.
+func unsent(yes bool) string {
+	if yes {
+		return " (" + recall.NotSent + ")"
+	}
+	return ""
 }
 
 // noteNone says that nothing was listed, and what there is instead.

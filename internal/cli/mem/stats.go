@@ -263,7 +263,7 @@ func printFound(env *cliutil.Env, found answer.Found, out view.ViewOut) error {
 	}
 	var b strings.Builder
 	for _, h := range found.Hits {
-		fmt.Fprintf(&b, "%s%s: %s\n", h.Slug, cliutil.Unsent(h.Head.Unsent), h.Title)
+		fmt.Fprintf(&b, "%s%s: %s\n", h.Slug, unsent(h.Head.Unsent), h.Title)
 		for _, s := range h.Snippets {
 			fmt.Fprintf(&b, "    %s\n", s.Text)
 		}

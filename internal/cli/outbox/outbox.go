@@ -14,8 +14,6 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
-	"engramd/internal/memory/apart"
-	"engramd/internal/memory/recall/answer"
 )
 
 // itemOut is a write that waits, or a text that is apart, in JSON.
@@ -71,49 +69,32 @@ text when it was sent and is kept apart, as the local copy has it. No relay is a
 		Example: `  engramctl outbox ls`,
 	}, func(ctx context.Context, _ []string) error {
 		return with(ctx, env, func(ctx context.Context, s *session.Session) error {
-			all, err := items(ctx, s)
+			waiting, err := s.Outbox.All(ctx)
 			if err != nil {
 				return err
+			}
+			out := struct {
+				Items []itemOut `json:"items"`
+			}{[]itemOut{}}
+			for _, w := range waiting {
+				out.Items = append(out.Items, itemOut{w.ID, w.Slug, w.How(), len(w.Text), cliutil.Stamp(w.At.Unix()), w.Reason})
+			}
+			for _, u := range s.Outbox.Apart(ctx) {
+				out.Items = append(out.Items, itemOut{u.ID(), u.Of, "apart", len(u.Text), cliutil.Stamp(u.Written.Unix()), "it met a newer text: " + u.Slug})
 			}
 			for _, a := range s.Outbox.Aside(ctx) {
 				env.Note("%s", a)
 			}
 			if env.Flags.JSON {
-				return env.PrintJSON(struct {
-					Items []itemOut `json:"items"`
-				}{all})
+				return env.PrintJSON(out)
 			}
 			w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
-			for _, i := range all {
+			for _, i := range out.Items {
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d B\t%s\t%s\n", i.ID, i.How, i.Slug, i.Size, i.Time, i.Reason)
 			}
 			return w.Flush()
 		})
 	})
-}
-
-// items are what waits, and what is apart.
-func items(ctx context.Context, s *session.Session) ([]itemOut, error) {
-	all := []itemOut{}
-	waiting, err := s.Outbox.All(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range waiting {
-		all = append(all, itemOut{ID: w.ID, Slug: w.Slug, How: w.How(), Size: len(w.Text), Time: cliutil.Stamp(w.At.Unix()), Reason: w.Reason})
-	}
-	kept, err := s.Copies.OnDisk(ctx)
-	if err != nil || kept == nil {
-		return all, err
-	}
-	defer func() { _ = kept.Close() }() // nothing was written
-	err = answer.Local(kept, func() ([]string, bool) { return nil, false }).Read(ctx, func(v answer.View) error {
-		for _, u := range apart.In(v, "") {
-			all = append(all, itemOut{ID: u.ID(), Slug: u.Of, How: "apart", Size: len(u.Text), Time: cliutil.Stamp(u.Written.Unix()), Reason: "it met a newer text: " + u.Slug})
-		}
-		return nil
-	})
-	return all, err
 }
 
 func sendCommand(env *cliutil.Env) *cobra.Command {
@@ -137,7 +118,7 @@ func sendCommand(env *cliutil.Env) *cobra.Command {
 				Rebased int `json:"rebased"` // of them: made on a newer text
 				Apart   int `json:"apart"`   // met a newer text
 				Left    int `json:"left"`
-			}{len(sent.Written), len(sent.Rebased), len(sent.Apart), sent.Left}
+			}{sent.Written, sent.Rebased, sent.Apart, sent.Left}
 			line := sent.String()
 			if line == "" {
 				line = "nothing was sent"

@@ -73,7 +73,7 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 	if told.Scope, err = session.ToldScope(ctx, state, where, question); err != nil {
 		return "", err
 	}
-	again, err := s.Again(ctx, told, kept)
+	again, err := told.Again(ctx, kept, s.Client.Relays())
 	if err != nil {
 		return "", err
 	}
