@@ -60,9 +60,16 @@ type file struct {
 // Page serves the owner's page. Make one with New.
 type Page struct{ files map[string]file }
 
-// New returns the page as a relay, or engramctl, serves it: relay.json names the
-// relays that the page begins with, ws:// and wss:// URLs, and who serves it.
-func New(urls []string, version string) *Page {
+// About is what relay.json says beside the page.
+type About struct {
+	URLs    []string `json:"urls"`    // ws:// and wss:// URLs of relays that the page begins with
+	Version string   `json:"version"` // who serves it
+	// Unlock says that who serves it hands the owner's encrypted key over, for a code.
+	Unlock bool `json:"unlock,omitempty"`
+}
+
+// New returns the page as a relay, or engramctl, serves it.
+func New(about About) *Page {
 	p := &Page{files: map[string]file{}}
 	entries, err := fs.ReadDir(dist, "dist")
 	if err != nil {
@@ -73,14 +80,12 @@ func New(urls []string, version string) *Page {
 			p.add(name, read(name))
 		}
 	}
-	about, err := json.Marshal(struct {
-		URLs    []string `json:"urls"`
-		Version string   `json:"version"`
-	}{append([]string{}, urls...), version})
+	about.URLs = append([]string{}, about.URLs...)
+	text, err := json.Marshal(about)
 	if err != nil {
 		panic(err) // texts always encode
 	}
-	p.add(relaysName, append(about, '\n'))
+	p.add(relaysName, append(text, '\n'))
 	return p
 }
 

@@ -19,7 +19,7 @@ import (
 	"engramd/internal/e2e/golden"
 )
 
-var page = New([]string{"wss://relay.example/nostr"}, "v1")
+var page = New(About{URLs: []string{"wss://relay.example/nostr"}, Version: "v1"})
 
 func ask(method, name string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/app/", nil)
@@ -142,7 +142,7 @@ func TestRelaysAreNamed(t *testing.T) {
 	if err := json.Unmarshal(ask("GET", "relay.json").Body.Bytes(), &got); err != nil || got.Version != "v1" || !slices.Equal(got.URLs, []string{"wss://relay.example/nostr"}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if none := string(New(nil, "").files[relaysName].body); none != `{"urls":[],"version":""}`+"\n" {
+	if none := string(New(About{}).files[relaysName].body); none != `{"urls":[],"version":""}`+"\n" {
 		t.Errorf("without relays: %s", none)
 	}
 }

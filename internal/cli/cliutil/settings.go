@@ -1,6 +1,7 @@
 package cliutil
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,21 +50,20 @@ func Environment(e *Env) settings.Layer {
 // Profile returns the layer of the profile in use, an empty one if there is
 // none.
 func (e *Env) Profile() (settings.Layer, error) {
-	name := e.Flags.Profile
-	if name == "" {
-		name = e.Vars["ENGRAM_PROFILE"]
-	}
 	path, file, err := e.Profiles()
 	if err != nil {
 		return settings.Layer{}, err
 	}
-	if name == "" {
-		name = file.Profile
-	}
+	name := e.ProfileName(file)
 	if name == "" {
 		return settings.Layer{}, nil
 	}
 	return file.Layer(name, path)
+}
+
+// ProfileName is the name of the profile in use, "" for none.
+func (e *Env) ProfileName(file settings.Profiles) string {
+	return cmp.Or(e.Flags.Profile, e.Vars["ENGRAM_PROFILE"], file.Profile)
 }
 
 // Profiles reads the configuration file. One that is not named need not be
@@ -87,7 +87,7 @@ func (e *Env) Profiles() (path string, file settings.Profiles, err error) {
 		return path, file, fmt.Errorf("%s: not a configuration: a value has the wrong type", path)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units, dream_every, attest and proposals (owner, from)", path, unknown[0].String())
+		return path, file, fmt.Errorf("%s: unknown key %q: a profile has key_file, key_store, relays, owner, agent, name, discovery, decider, no_mirror, embed_url, embed_model, rerank_url, rerank_model, mind_exec, llm_url, llm_model, dream_units, dream_every, attest and proposals (owner, from)", path, unknown[0].String())
 	}
 	return path, file, nil
 }

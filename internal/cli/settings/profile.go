@@ -31,7 +31,9 @@ type ProfileFile struct {
 	KeyStore string   `toml:"key_store"`
 	Relays   []string `toml:"relays"`
 	Owner    string   `toml:"owner"`
-	Agent    string   `toml:"agent"`
+	// Name is what the agent is called on this machine, and nowhere else.
+	Name  string `toml:"name"`
+	Agent string `toml:"agent"`
 	// Decider is the relay that decides writes with a base.
 	Decider string `toml:"decider"`
 	// Discovery says whether relays that the agent lists are asked too (read),
@@ -58,6 +60,11 @@ type ProfileFile struct {
 	Proposals proposalsFile `toml:"proposals"`
 	// Attest signs at the start of each session where it continues from.
 	Attest bool `toml:"attest"`
+}
+
+// OwnerKeyFile is where setup keeps the owner's key of a profile, encrypted.
+func OwnerKeyFile(config, profile string) string {
+	return filepath.Join(filepath.Dir(config), profile+".owner.ncryptsec")
 }
 
 // Layer returns what the profile of that name says in the file at a path.

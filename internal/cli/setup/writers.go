@@ -122,7 +122,7 @@ func writersOf(ctx context.Context, s *setup, before, url string) (w writers) {
 			if !slices.ContainsFunc(p.Relays, func(r string) bool { return strings.TrimSuffix(r, "/") == url }) {
 				continue
 			}
-			key := keyOf(ctx, s, name, p)
+			key := KeyOf(ctx, s.env, name, p)
 			if key == "" {
 				s.env.Note("profile %q has a key that cannot be read here: until its owner runs engramctl agents allow, the relay refuses it", name)
 			}
@@ -137,15 +137,16 @@ func writersOf(ctx context.Context, s *setup, before, url string) (w writers) {
 	return w
 }
 
-// keyOf is the public key of a profile's key, "" where that cannot be told.
-func keyOf(ctx context.Context, s *setup, name string, p settings.ProfileFile) string {
+// KeyOf is the public key (npub) of a profile's key, "" where that cannot be told.
+func KeyOf(ctx context.Context, env *cliutil.Env, name string, p settings.ProfileFile) string {
 	path := p.KeyFile
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(s.config), path)
+		config, _ := env.ConfigPath()
+		path = filepath.Join(filepath.Dir(config), path)
 	}
 	text, err := "", error(nil)
 	if p.KeyStore == settings.StoreKeychain {
-		text, err = s.env.Keychain.Get(ctx, name)
+		text, err = env.Keychain.Get(ctx, name)
 	} else {
 		text, err = settings.ReadPrivate("key file", path)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,26 +28,32 @@ const webListen = "127.0.0.1:7449"
 func New(env *cliutil.Env) *cobra.Command {
 	var o struct {
 		save, listen string
-		sum          bool
+		sum, noOpen  bool
 	}
 	c := env.Command(&cobra.Command{
-		Use:   "web [--save FILE] [--sha256] [--listen HOST:PORT]",
+		Use:   "web [--no-open] [--save FILE] [--sha256] [--listen HOST:PORT]",
 		Short: "Show the owner's page from this machine, or save it as one file",
 		Long: `Show the page on which an owner reads in the browser what the agents remember. The
 same page is at /app/ of every relay; but whoever serves a page can read a key that is
 pasted into it, and this one comes from here.
 
-Without flags it is served on a loopback port until the command is ended, and names the
-relays of --relay, ENGRAM_RELAYS or the profile. --save writes it as one file, which a
+Without flags it is served on a loopback port until the command is ended, names the
+relays of --relay, ENGRAM_RELAYS or the profile, and opens in the browser. Where the
+owner's key is beside the configuration, encrypted (engramctl setup --new-owner), or is
+the profile's own, the page gets it once, still encrypted: it asks for the password only,
+and opens the agent. The browser is led there by a file of this user alone, in
+XDG_RUNTIME_DIR; one that does not read it within 5 seconds, and a machine without a
+display, get a code to type. --no-open opens nothing. --save writes it as one file, which a
 browser opens from disk; there you name the relays yourself, because its bytes are those
 of the release: --sha256 prints their SHA-256, which docs/page.md names too.
 
-No key is read and no relay is asked: the page does that, in the browser.`,
+No key in plain text is handed over and no relay is asked: the page does that, in the
+browser.`,
 		Example: `  engramctl web
   engramctl web --save page.html --sha256`,
 	}, func(ctx context.Context, _ []string) error {
 		if o.save == "" && !o.sum {
-			return serveWeb(ctx, env, o.listen)
+			return serveWeb(ctx, env, o.listen, !o.noOpen)
 		}
 		name := "page.html"
 		if o.save != "" {
@@ -64,13 +71,14 @@ No key is read and no relay is asked: the page does that, in the browser.`,
 	f.StringVar(&o.save, "save", "", "write the page into this new `file`")
 	f.BoolVar(&o.sum, "sha256", false, "print the SHA-256 of the page in one file")
 	f.StringVar(&o.listen, "listen", webListen, "loopback `address` to serve it on; port 0 picks a free one")
+	f.BoolVar(&o.noOpen, "no-open", false, "open no browser")
 	c.MarkFlagsMutuallyExclusive("save", "listen")
 	c.MarkFlagsMutuallyExclusive("sha256", "listen")
 	return c
 }
 
 // serveWeb serves the page until ctx ends.
-func serveWeb(ctx context.Context, env *cliutil.Env, listen string) error {
+func serveWeb(ctx context.Context, env *cliutil.Env, listen string, open bool) error {
 	if !loopbackHost(listen) {
 		return exit.Usagef("--listen: %q is no address of this machine alone, such as %s", listen, webListen)
 	}
@@ -78,23 +86,37 @@ func serveWeb(ctx context.Context, env *cliutil.Env, listen string) error {
 	if err != nil {
 		return err
 	}
+	keys, err := handoverOf(ctx, env, s)
+	if err != nil {
+		env.Note("the page does not get the owner's key: %v", err)
+	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", listen)
 	if err != nil {
 		return fmt.Errorf("%w (--listen 127.0.0.1:0 takes a free port)", err)
 	}
 	server := &http.Server{
-		Handler: webHandler(web.New(s.Relays, "engramctl "+env.Version)), ReadHeaderTimeout: 10 * time.Second,
+		Handler: webHandler(web.New(web.About{URLs: s.Relays, Version: "engramctl " + env.Version, Unlock: keys != nil}), keys), ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() }) // Serve says how it ended
 	defer stop()
-	if err := env.Print("http://%s/app/\n", l.Addr()); err != nil {
+	url := fmt.Sprintf("http://%s/app/", l.Addr())
+	if err := env.Print("%s\n", url); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	if len(s.Relays) == 0 {
 		env.Note("no relay is configured: name them on the page")
 	}
+	var running sync.WaitGroup
+	defer running.Wait() // it takes its file away
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running.Go(func() {
+		if err := opening(ctx, env, url, open, keys); err != nil {
+			env.Note("the page is not opened: %v", err)
+		}
+	})
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
@@ -103,12 +125,14 @@ func serveWeb(ctx context.Context, env *cliutil.Env, listen string) error {
 
 // webHandler serves the page at /app/, to browsers that know this machine by its
 // own name: a name of somebody else's that leads here would make the page theirs.
-func webHandler(p *web.Page) http.Handler {
+func webHandler(p *web.Page, keys *handover) http.Handler {
 	const folder = "/app/"
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch name, below := strings.CutPrefix(r.URL.Path, folder); {
 		case !loopbackHost(r.Host):
 			http.Error(w, "ask for 127.0.0.1", http.StatusMisdirectedRequest)
+		case below && name == "unlock" && keys != nil:
+			keys.ServeHTTP(w, r)
 		case below:
 			p.ServePage(w, r, name)
 		case r.URL.Path == strings.TrimSuffix(folder, "/"):

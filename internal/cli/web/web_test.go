@@ -11,7 +11,7 @@ import (
 // TestWebIsForThisMachine: the page is served under this machine's own names
 // only.
 func TestWebIsForThisMachine(t *testing.T) {
-	h := webHandler(web.New(nil, "v1"))
+	h := webHandler(web.New(web.About{}), nil)
 	for host, want := range map[string]int{
 		"127.0.0.1:7449": 200, "127.0.0.2": 200, "localhost:1": 200, "LocalHost": 200, "[::1]:7449": 200, "[::1]": 200, "[::ffff:127.0.0.1]:1": 200,
 		"relay.example:7449": 421, "127.0.0.1.example": 421, "10.0.0.1:7449": 421, "": 421, "0.0.0.0": 421, "localhost.example:1": 421,

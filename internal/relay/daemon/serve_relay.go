@@ -165,7 +165,7 @@ func (p *process) openSurfaces() {
 	p.rules.blocked.watch(s.sessions.SetBlocked)
 	var page relayhttp.Web // the owner's; nil if it is not to be served
 	if cfg.Web.Enabled {
-		page = web.New(p.ports.urls(cfg), p.version)
+		page = web.New(web.About{URLs: p.ports.urls(cfg), Version: p.version})
 	}
 	s.bridge = relayhttp.New(relayhttp.Options{
 		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg), Local: cfg.Local(),

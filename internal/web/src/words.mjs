@@ -93,12 +93,18 @@ export const W = {
     save: 'To be independent of any server, save the page once and open it from disk:',
   },
   ways: {
+    unlock: { name: 'Unlock with your password', what: 'Your key is on this machine, encrypted. engramctl web hands it to this page, once.', limit: 'Fast, and checks everything. The key stays in this page’s Worker until you leave.', go: 'Unlock' },
     extension: { name: 'Browser extension', what: 'Your key stays in the extension (NIP-07).', limit: 'It decrypts one memory at a time and cannot check addresses.', go: 'Use the extension' },
     bunker: { name: 'Remote signer', what: 'Your key stays in a bunker (NIP-46).', limit: 'As above, over a relay. A reload needs a new link.', go: 'Use a bunker' },
     key: { name: 'Secret key', what: 'Paste an nsec or ncryptsec. It stays in this page’s Worker until you leave.', limit: 'Fast, and checks everything. It trusts this page with the key.', go: 'Use a key' },
   },
   ended: { idle: 'You were signed out after 15 minutes without activity.', logout: 'You are signed out. Nothing of this visit is left in the page.', relays: 'The page was loaded anew. You can name other relays now.', 'other-key': 'You were signed out: a signature came from another key than the one you signed in with.' },
   signin: { extension: 'Asking the extension…', bunker: 'Waiting for the bunker…', bunkerAsks: 'The bunker asks you to open this address yourself, and confirm there:', key: 'Reading the key…', password: 'Decrypting the key. This can take some seconds…' },
+  unlock: {
+    what: 'Your key came from this machine, encrypted. Memories are read from here, and from nowhere else:', open: 'Unlock', other: 'Sign in another way',
+    code: 'The code in the terminal', codeHint: 'The terminal of engramctl web shows it. It works once, for a minute.', hand: 'Continue',
+    gone: 'This was used before, or is too old: end engramctl web in the terminal, and start it again.',
+  },
   bunker: { what: 'Paste the link that your signer shows. Its secret goes straight to the signer’s client and is not kept in the page’s text.', field: 'Bunker link', hint: 'It begins with bunker:// and names at least one relay.', form: 'This is no bunker link that the page can use. It begins with bunker:// and names its relays with wss://.', anew: 'A link can be used once. Ask your signer for a new one, and begin again.' },
   key: {
     what: 'The text goes straight to a Worker of this page, which alone holds it. It is not shown, stored or sent.',

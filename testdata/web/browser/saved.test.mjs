@@ -64,7 +64,7 @@ test('a relay of this machine answers no page from disk', { timeout: 600_000 }, 
 test('the page by engramctl web, on a loopback port', { timeout: 600_000 }, async t => {
   const relay = await startRelay(t);
   const { owner, agent } = await household(relay);
-  const child = spawn(join(bin, 'engramctl'), ['web', '--listen', '127.0.0.1:0'],
+  const child = spawn(join(bin, 'engramctl'), ['web', '--no-open', '--listen', '127.0.0.1:0'],
     { cwd: relay.dir, env: environment(relay.dir, { ENGRAM_RELAYS: relay.url }), stdio: ['ignore', 'pipe', 'inherit'] });
   t.after(() => child.kill('SIGKILL'));
   let url = '';

@@ -13,6 +13,8 @@ import { W, knownText } from '../words.mjs';
 export function agentsView(ctx) {
   const stop = new AbortController();
   const { signal } = stop;
+  const { straight } = ctx;
+  ctx.straight = null;
   const place = h('div');
   const node = h('div', {}, h('h1', {}, W.agents.heading), h('p', { class: 'lead' }, W.agents.lead), place, others(ctx, signal), byKey(ctx));
   const line = knownLine(W.nouns.agent);
@@ -32,6 +34,8 @@ export function agentsView(ctx) {
     if (cards.node.parentElement !== place) fill(place, nodes);
   };
   fetched(place, async () => ctx.owner.agents({ signal, onChange: soon }), (got) => {
+    const only = !straight || !got.known.exact || got.rows.length > 1 ? null : got.rows[0]?.pubkey ?? straight.agent;
+    if (only) ctx.go({ view: 'agent', agent: only, part: 'memories' });
     ctx.say(knownText(got.known, W.nouns.agent));
     return shown(got);
   }, { loading: W.agents.loading, signal });

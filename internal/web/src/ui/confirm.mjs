@@ -10,16 +10,20 @@ import { visible } from '../text.mjs';
 /** The most that relay.json may hold. */
 const MOST_JSON = 16 << 10;
 
-/** The relays that are named beside the page. @returns {Promise<string[]>} */
-export async function servedRelays() {
-  if (fromDisk()) return [];
+/**
+ * What stands beside the page: relays, and whether who serves it hands the owner's key over.
+ * @returns {Promise<{urls: string[], unlock: boolean}>}
+ */
+export async function servedBeside() {
+  const nothing = { urls: [], unlock: false };
+  if (fromDisk()) return nothing;
   try {
     const answer = await fetch('relay.json', { cache: 'no-cache', credentials: 'omit' });
     const text = answer.ok ? await answer.text() : '{}';
-    const urls = text.length <= MOST_JSON ? JSON.parse(text).urls : [];
-    return Array.isArray(urls) ? urls.filter((url) => typeof url === 'string').slice(0, MOST_RELAYS) : [];
+    const { urls, unlock } = text.length <= MOST_JSON ? JSON.parse(text) : nothing;
+    return { urls: Array.isArray(urls) ? urls.filter((url) => typeof url === 'string').slice(0, MOST_RELAYS) : [], unlock: unlock === true };
   } catch {
-    return [];
+    return nothing;
   }
 }
 

@@ -10,6 +10,7 @@
  * @property {(route: import('./router.mjs').Route) => void} go
  * @property {() => void} again shows the present view anew
  * @property {Map<string, import('./reading.mjs').Reading>} open memories that are being read, by agent
+ * @property {{agent: string | null} | null} straight the list of agents opens the only one there is, or else this one where none is approved; once
  * @property {(why: import('./session.mjs').Ending) => void} end
  */
 

@@ -34,8 +34,11 @@ export function pubkeyOf(text) {
   }
 }
 
+/** What keys are called on this machine, in hex. @type {Map<string, string>} */
+export const names = new Map();
+
 /** @param {string} pubkey hex */
-export const keyText = (pubkey) => h('span', { class: 'key', title: npub(pubkey) }, short(pubkey));
+export const keyText = (pubkey) => h('span', { class: 'key', title: npub(pubkey) }, names.has(pubkey) ? `${names.get(pubkey)} ` : null, short(pubkey));
 
 /**
  * A button that copies and says so, where the browser lets a page copy.
