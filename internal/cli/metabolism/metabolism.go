@@ -293,7 +293,7 @@ func snapshotFirst(ctx context.Context, env *cliutil.Env, p mind.Thinking, f opt
 		return "", nil
 	}
 	flags := &clisnapshot.Options{Root: f.root, Tenant: bundle.DefaultTenant, LockTimeout: time.Minute}
-	made, err := clisnapshot.Taker(env, p.S.Client, flags)(ctx, "before archiving")
+	made, err := clisnapshot.Taker(env, p.S, flags)(ctx, "before archiving")
 	if errors.Is(err, session.ErrNothing) {
 		return "", nil
 	}

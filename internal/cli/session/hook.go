@@ -20,6 +20,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/client"
 )
 
 const (
@@ -362,5 +363,8 @@ func unavailable(env *cliutil.Env, err error) string {
 	}[exit.CodeOf(err)], why)
 	known := &unreadError{}
 	errors.As(err, &known)
+	if errors.Is(err, client.ErrBehind) {
+		known.seen, why = true, "relays do not show its newest version, and this machine has no text of it (engramctl repair says more)"
+	}
 	return hook.Wake(hook.Units, hook.Unavailable(why, known.seen, known.kept))
 }

@@ -186,7 +186,7 @@ func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *clisnap
 		return nil, nil, err
 	}
 	done = func() { _ = kept.Close() } // what was kept is kept
-	o := session.ServeOptions{Snapshot: clisnapshot.Taker(env, s.Client, f), Patience: callFactor * env.Flags.Timeout, Plans: thinks}
+	o := session.ServeOptions{Snapshot: clisnapshot.Taker(env, s, f), Patience: callFactor * env.Flags.Timeout, Plans: thinks}
 	if s.Memory.Writable() {
 		set, err := env.Settings()
 		if err == nil {

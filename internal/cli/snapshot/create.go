@@ -123,6 +123,9 @@ func create(ctx context.Context, env *cliutil.Env, c *client.Client, p party, lo
 		env.Note("%s", cliutil.AsOf(captured.AsOf, captured.Unknown))
 	}
 	info, err := keep(ctx, env, lock, captured, how)
+	if errors.Is(err, bundle.ErrEmpty) && captured.Status.Behind > 0 {
+		return fmt.Errorf("%w: they show nothing, and nothing is kept of it", client.ErrBehind)
+	}
 	if errors.Is(err, bundle.ErrEmpty) {
 		return fmt.Errorf("agent %s: %w: is it the right key, agent and relay? --allow-empty makes one all the same", p.agent, err)
 	}

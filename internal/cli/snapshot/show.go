@@ -112,9 +112,9 @@ func showRecords(ctx context.Context, env *cliutil.Env, p party, b *bundle.Bundl
 
 // Taker returns what the server keeps the agent's memory with: as
 // engramctl snapshot create does, but for nothing new when nothing changed.
-func Taker(env *cliutil.Env, c *client.Client, f *Options) func(context.Context, string) (session.Snapshot, error) {
+func Taker(env *cliutil.Env, s *session.Session, f *Options) func(context.Context, string) (session.Snapshot, error) {
 	return func(ctx context.Context, label string) (out session.Snapshot, err error) {
-		p, err := party{}.with(c.Identity())
+		p, err := party{}.with(s.Client.Identity())
 		if err != nil {
 			return out, err
 		}
@@ -122,13 +122,14 @@ func Taker(env *cliutil.Env, c *client.Client, f *Options) func(context.Context,
 		if err != nil {
 			return out, err
 		}
-		captured, err := snapshots.Take(ctx, c, snapshots.Wanted{Agent: p.agent, Whole: true}, time.Now)
+		captured, err := snapshots.Take(ctx, s.Client, snapshots.Wanted{Agent: p.agent, Whole: true}, time.Now)
 		if captured != nil {
 			out.Status = captured.Status
 		}
 		if err != nil {
 			return out, err
 		}
+		out.Status = s.Memory.Besides(ctx, captured.Heads(), out.Status)
 		err = withLock(ctx, env, f, p.agent, func(_ *snapshot.Store, lock *snapshot.Lock) error {
 			info, same, err := lock.Unchanged(captured.Root(), time.Now())
 			if err == nil && !same {
@@ -138,6 +139,8 @@ func Taker(env *cliutil.Env, c *client.Client, f *Options) func(context.Context,
 			return err
 		})
 		switch {
+		case errors.Is(err, bundle.ErrEmpty) && out.Status.Behind > 0:
+			err = client.ErrBehind
 		case errors.Is(err, bundle.ErrEmpty):
 			err = session.ErrNothing
 		case errors.Is(err, snapshot.ErrHeld):

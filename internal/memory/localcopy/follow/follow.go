@@ -51,8 +51,9 @@ type Options struct {
 	// otherwise there may be others, and nothing is forgotten.
 	Sources func() (sources []Source, all bool)
 
-	// Passed is called after each pass, and told whether everything was compared; nil is
-	// not called.
+	// Passed is called in each pass once its events are in the store, before the store
+	// says that it is current, and told whether everything was compared; nil is not
+	// called.
 	Passed func(ctx context.Context, full bool)
 
 	Clock  func() time.Time                     // nil means time.Now

@@ -56,7 +56,7 @@ type pass struct {
 	came    map[[32]byte]int64 // created_at of what was put, and not looked for since
 	useless map[[32]byte]int64 // of what the relay has and the copy does not keep
 	outcome Outcome
-	full    bool // everything was compared
+	passed  bool // Options.Passed was called
 }
 
 // Outcome is what became of one relay in a pass.
@@ -78,9 +78,7 @@ func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(
 		}
 		f.unkept.forget(p.relay) // what was put before was put elsewhere
 	}
-	if f.o.Passed != nil && ctx.Err() == nil {
-		f.o.Passed(ctx, p.full)
-	}
+	p.tellPassed(ctx, false)
 	if ctx.Err() != nil && errors.Is(p.outcome.Err, errStore) {
 		p.outcome.Err = fmt.Errorf("%w: %w", client.ErrTimeout, context.Cause(ctx)) // the copy was interrupted
 	}
@@ -192,13 +190,23 @@ func (p *pass) confirm(ctx context.Context, began time.Time, held []nip77.Item, 
 	if began.After(m.Confirmed) || m.Confirmed.After(p.f.o.Clock()) {
 		m.Confirmed = began
 	}
-	if p.full = full; full {
+	if full {
 		m.Compared = began
 	}
+	p.tellPassed(ctx, full)
 	if err := p.f.o.Store.SetMark(ctx, p.relay, m); !errors.Is(err, localcopy.ErrForgotten) {
 		return broken(err)
 	}
 	return errForgotten
+}
+
+// tellPassed calls Options.Passed once: before the copy says that it is current, so that
+// who reads that finds what came of it.
+func (p *pass) tellPassed(ctx context.Context, full bool) {
+	if p.f.o.Passed != nil && !p.passed && ctx.Err() == nil {
+		p.passed = true
+		p.f.o.Passed(ctx, full)
+	}
 }
 
 // broken makes an error the copy's.

@@ -164,6 +164,29 @@ func TestPassThatFindsNothing(t *testing.T) {
 	}
 }
 
+// Options.Passed is called once in each pass: with all that came, and before the store
+// says that it is current.
+func TestPassedBeforeConfirmed(t *testing.T) {
+	r, c := newRelay("r", some(30)...), newCopy()
+	f := follower(c, r)
+	calls := 0
+	f.o.Passed = func(ctx context.Context, full bool) {
+		calls++
+		held, _ := c.Holds(ctx, r.Canonical())
+		if m, err := c.Mark(ctx, r.Canonical()); err != nil || !m.Confirmed.IsZero() || len(held) != 30 || !full {
+			t.Errorf("%+v, %v, %d events, full: %v", m, err, len(held), full)
+		}
+	}
+	if out := caught(t, f, Quick); out.Err != nil || calls != 1 {
+		t.Errorf("%+v, called %d times", out, calls)
+	}
+	r.fails = client.ErrNoRelay
+	f.o.Passed = func(_ context.Context, full bool) { calls++ }
+	if out := caught(t, f, Quick); out.Err == nil || calls != 2 {
+		t.Errorf("%+v, called %d times", out, calls)
+	}
+}
+
 // A relay that does not reconcile is read in full once a day.
 func TestReadOnceADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
