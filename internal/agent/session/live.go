@@ -98,18 +98,19 @@ type beside struct {
 // Serve begins to serve a session with its copy, which is followed from now on. It
 // waits for no relay. Close it before the copy.
 func (s *Session) Serve(ctx context.Context, l *Copy, o ServeOptions) *Live {
-	l.KeepCurrent(ctx, s.Discovery())
 	v := &Live{Memory: s.Memory, s: s, o: o, log: s.o.Log, copy: l, vectors: func() {}, began: startName(time.Now()), attested: func() {}}
 	if s.Models.Embed != nil {
 		v.near, v.vectors = keepVectors(ctx, l.Copy, s.Models.Embed, s.Warn)
 	}
 	v.beside.busy = make(chan struct{}, 1)
 	v.beside.ctx, v.beside.end = context.WithCancel(ctx)
+	v.state = s.StateIfKept(ctx, s.Warn)
+	s.live = v // which is read beside what follows the relays
+	l.KeepCurrent(ctx, s.Discovery())
 	if o.Box != nil && o.Accept {
 		v.beside.running.Go(v.acceptOwners)
 	}
-	v.state = s.StateIfKept(ctx, s.Warn)
-	if s.live = v; v.state == nil {
+	if v.state == nil {
 		if o.Plans {
 			v.log.Warn("no plans can be made: nothing is kept on this machine")
 		}
