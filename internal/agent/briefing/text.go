@@ -22,6 +22,8 @@ type Parts struct {
 	// Unread says that Start could not be read: it is not empty.
 	Unread bool
 	Who    hook.Identity
+	// Beside warns of what the folder brings.
+	Beside hook.Section
 	// After is told once what waits was: a request.
 	After hook.Section
 }
@@ -45,7 +47,7 @@ func Tell(p Parts) (t Told) {
 		unread = hook.Unread()
 	}
 	p.Who.From = p.Start.From
-	sections := []hook.Section{p.Core, unread, met(p.Start.Apart), narrative, hook.Rests(p.Start.Rests, c), project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
+	sections := []hook.Section{p.Core, p.Beside, unread, met(p.Start.Apart), narrative, hook.Rests(p.Start.Rests, c), project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
 	// An episode of the project may stand there already.
 	rest := slices.DeleteFunc(slices.Clone(p.Start.Episodes), func(e hook.Episode) bool {
 		return slices.ContainsFunc(whole, func(u hook.Unit) bool { return u.Slug == e.Slug })

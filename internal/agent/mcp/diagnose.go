@@ -96,7 +96,7 @@ func (s *diagnosis) diagnose(a *about) *Failure {
 		return s.notFound(a)
 	case is(client.ErrAuth):
 		return &Failure{Code: CodeKeyRefused, Message: "The relays refuse the key that this server runs with, so nothing is known about " + name(a.slug) + ". It may well exist." + nothingWritten(a),
-			Action: "Retrying does not help. Tell the user what the relays say; the owner may have to approve this agent (engramctl agents allow), or another key or relay must be configured."}
+			Action: "Retrying does not help. Tell the user what the relays say; the owner may have to approve this agent (engramctl agents allow, with the owner's key), or another key or relay must be configured."}
 	case is(client.ErrNoRelay), is(client.ErrTimeout), is(client.ErrMisbehaved):
 		return &Failure{Code: CodeUnreachable, Message: "No relay answered. This says nothing about what is remembered: " + name(a.slug) + " may well exist." + nothingWritten(a),
 			Action: "Try again in a moment, a few times at most. If it goes on, tell the user that the memory cannot be reached, and keep what should be remembered until it can."}

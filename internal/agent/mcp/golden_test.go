@@ -74,6 +74,19 @@ func TestGoldenOffer(t *testing.T) {
 	golden.Folder(t, "testdata/tools", tools)
 }
 
+// TestOwnTools: what a person allows is the agent's own memory, and nothing else.
+func TestOwnTools(t *testing.T) {
+	var own []string
+	for _, tool := range offered(t, options{Mind: anyMind()}).Tools {
+		if strings.HasPrefix(tool.Name, "memory_") && tool.Name != "memory_accept" {
+			own = append(own, tool.Name)
+		}
+	}
+	if slices.Sort(own); !slices.Equal(own, OwnTools) {
+		t.Errorf("%q", own)
+	}
+}
+
 // TestKept: where each relay promises history only memory_delete destroys anything.
 func TestKept(t *testing.T) {
 	for _, kept := range []bool{false, true} {

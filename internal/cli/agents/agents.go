@@ -40,11 +40,14 @@ func approvalCommand(env *cliutil.Env, c *cobra.Command, then string, change fun
 		if err != nil {
 			return err
 		}
-		c, _, err := env.Client(ctx) // the configured relays: where an agent is to be let in, its own list says nothing
+		c, s, err := env.Client(ctx) // the configured relays: where an agent is to be let in, its own list says nothing
 		if err != nil {
 			return err
 		}
 		defer c.Close()
+		if me := c.Identity().PubKey(); s.Own.Owner != "" && s.Own.Owner != me {
+			env.Note("the key is %s, and the owner of the profile is %s: it is the owner's key that approves an agent (--key-file)", settings.Npub(me), settings.Npub(s.Own.Owner))
+		}
 		ctx, done := env.Bounded(ctx)
 		defer done()
 		status, err := change(memory.ApprovalsOf(c), ctx, agent)

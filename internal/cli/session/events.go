@@ -199,6 +199,9 @@ func brief(ctx context.Context, env *cliutil.Env, s *session.Session, h hook.Har
 		Unreached: func(err error) bool { code := exit.CodeOf(err); return code == exit.Relay || code == exit.Auth },
 		Box:       func() (*proposals.Box, error) { return proposal.Inbox(env, s.Client, s.Memory) },
 		Ways:      func() hook.Ways { return waysOf(env, h) }})
+	if home := env.Home(); home != "" {
+		w.Parts.Beside = hook.Brought(len(harness.Brought(harness.Disk{}, cliutil.Roots(env), in.Folder)))
+	}
 	w.Parts.Who.Agent, w.Parts.Who.Owner = settings.Npub(s.Memory.Agent()), settings.Npub(s.Memory.Owner())
 	return w, err
 }

@@ -16,6 +16,8 @@ type program struct {
 	looked []string                    // folders and files of its settings
 	// asks is in what a tool gives back that nobody allowed; "" where none is refused.
 	asks string
+	// deletes says that only memory_delete is refused.
+	deletes bool
 }
 
 func programs() []program {
@@ -47,7 +49,7 @@ func claude() program {
 
 func codex() program {
 	return program{
-		name: "codex", title: "Codex", asks: "requires approval",
+		name: "codex", title: "Codex", asks: "requires approval", deletes: true,
 		looked: []string{".codex/config.toml", ".codex/hooks.json"},
 		files: func(h *home) map[string]string {
 			return map[string]string{".codex/config.toml": "model = \"stand-in\"\nmodel_provider = \"loopback\"\n\n[model_providers.loopback]\nname = \"loopback\"\nbase_url = \"" +

@@ -3,6 +3,7 @@
 package harnesses
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -108,17 +109,14 @@ func (l *life) setup(args ...string) {
 	l.run(l.dir, "engramctl", append([]string{"setup", l.name, "--yes"}, args...)...)
 }
 
-// withoutAllow has a session write that nobody allowed to.
+// withoutAllow has a session write and delete, which nobody allowed.
 func (l *life) withoutAllow() {
 	l.t.Helper()
 	l.setup(l.asked("--no-allow")...)
-	results := results(l.session("atlas", "Remember it. "+writes("mem/asked", "Whether one may.")))
+	results := results(l.session("atlas", "Remember it. "+scripted(write("mem/asked", "Whether one may."), call{Tool: "memory_delete", Input: json.RawMessage(`{"slug": "mem/asked"}`)})))
 	_, err := l.try("", l.dir, "engramctl", "mem", "get", "mem/asked")
-	switch {
-	case l.asks == "" && err != nil:
-		l.t.Errorf("without --allow nothing was written: %s", results)
-	case l.asks != "" && (err == nil || !strings.Contains(results, l.asks)):
-		l.t.Errorf("without --allow the tools gave %s", results)
+	if (err == nil) != l.deletes || (l.asks != "") != strings.Contains(results, cmp.Or(l.asks, "approv")) {
+		l.t.Errorf("without --allow the tools gave %s; read again: %v", results, err)
 	}
 }
 
@@ -140,7 +138,7 @@ func (l *life) remember(allowed bool) {
 	if err := json.Unmarshal([]byte(l.run(l.path("atlas"), "engramctl", "project", "show", "--json")), &project); err != nil {
 		l.t.Fatal(err)
 	}
-	results := results(l.session("atlas", "I am Ada. Remember it. "+writes("core", coreText, project.Slug+"/deploy", deployText)))
+	results := results(l.session("atlas", "I am Ada. Remember it. "+scripted(write("core", coreText), write(project.Slug+"/deploy", deployText))))
 	if l.asks != "" && !allowed {
 		l.run(l.dir, "engramctl", "mem", "set", "core", coreText)
 		l.run(l.dir, "engramctl", "mem", "set", project.Slug+"/deploy", deployText)
@@ -185,11 +183,9 @@ func results(all []request) string {
 	return strings.Join(texts, "\n")
 }
 
-// writes is a script that writes texts: slug, text, slug, text, …
-func writes(pairs ...string) string {
-	var script []call
-	for i := 0; i < len(pairs); i += 2 {
-		script = append(script, call{Tool: "memory_write", Input: json.RawMessage(encode(m{"slug": pairs[i], "text": pairs[i+1]}))})
-	}
-	return scriptMark + encode(script)
+func write(slug, text string) call {
+	return call{Tool: "memory_write", Input: json.RawMessage(encode(m{"slug": slug, "text": text}))}
 }
+
+// scripted is a prompt that has the stand-in make these calls.
+func scripted(calls ...call) string { return scriptMark + encode(calls) }

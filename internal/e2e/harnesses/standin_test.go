@@ -176,7 +176,7 @@ func (r request) next() answer {
 			search = &r.tools[i]
 		}
 	}
-	name := regexp.MustCompile(`\bmcp__engram\w*__` + c.Tool + `\b`).FindString(r.said())
+	name := regexp.MustCompile(`\bmcp__engram[\w-]*__` + c.Tool + `\b`).FindString(r.said())
 	switch {
 	case search == nil || name == "":
 		return answer{}
