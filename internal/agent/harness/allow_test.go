@@ -97,7 +97,7 @@ func TestOlderNames(t *testing.T) {
 			t.Errorf("%s: another's comes back as %q", name, after)
 		}
 	}
-	if got := named(t, "codex").Asks(files{codexDir + "config.toml": "[mcp_servers.engram-k3x9]\ndefault_tools_approval_mode = \"auto\"\ntools.memory_read.approval_mode = \"prompt\"\n"}, roots, entry.Name, []string{"memory_delete", "memory_read", "memory_write"}); !slices.Equal(got, []string{"memory_delete", "memory_read"}) {
+	if got := named(t, "codex").Decided(files{codexDir + "config.toml": "[mcp_servers.engram-k3x9]\ndefault_tools_approval_mode = \"auto\"\ntools.memory_read.approval_mode = \"prompt\"\n"}, roots, entry.Name, []string{"memory_delete", "memory_read", "memory_write"}).Asked; !slices.Equal(got, []string{"memory_delete", "memory_read"}) {
 		t.Errorf("Codex asks for %v", got)
 	}
 	for range 100 {
@@ -128,7 +128,7 @@ func TestPlugin(t *testing.T) {
 		{"codex", codexDir + "config.toml", "[plugins.\"engram@engramd\"]\nenabled = false\n", ""},
 		{"cursor", settings, "{}", ""},
 	} {
-		if got := named(t, c.harness).Plugin(files{c.path: c.src}, roots); got != c.want {
+		if got := named(t, c.harness).Decided(files{c.path: c.src}, roots, "", nil).Plugin; got != c.want {
 			t.Errorf("%s with %s: %q", c.harness, c.src, got)
 		}
 	}
@@ -196,24 +196,24 @@ func TestBuiltin(t *testing.T) {
 		write(path, "x")
 	}
 	r := Roots{Home: home}
-	check := func(harness string, files int, off, other bool) {
+	check := func(harness string, files int, off bool) {
 		t.Helper()
-		b := named(t, harness).Builtin(Disk{}, r)
-		if b == nil || b.Files != files || b.Off != off || (b.Switch != "") != other {
+		b := named(t, harness).Decided(Disk{}, r, "", nil).Builtin
+		if b == nil || b.Files != files || b.Off != off {
 			t.Errorf("%s: %+v", harness, b)
 		}
 	}
-	check("claude", 3, false, false)
-	check("codex", 1, true, false)
+	check("claude", 3, false)
+	check("codex", 1, true)
 	write(".claude/settings.json", `{"autoMemoryEnabled": true}`)
 	write(".codex/config.toml", "[features]\nmemories = true\n")
-	check("claude", 3, false, true)
-	check("codex", 1, false, false)
+	check("claude", 3, false)
+	check("codex", 1, false)
 	write(".claude/settings.json", `{"autoMemoryEnabled": false}`)
 	write(".codex/config.toml", "[features]\nmemories = true\n[memories]\nuse_memories = false\ngenerate_memories = false\n")
-	check("claude", 3, true, false)
-	check("codex", 1, true, false)
-	if b := named(t, "cursor").Builtin(Disk{}, r); b != nil {
+	check("claude", 3, true)
+	check("codex", 1, true)
+	if b := named(t, "cursor").Decided(Disk{}, r, "", nil).Builtin; b != nil {
 		t.Errorf("%+v", b)
 	}
 }

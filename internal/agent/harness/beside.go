@@ -68,12 +68,7 @@ func serverNames(fsys Reader, path, member string) (names []string) {
 		return nil
 	}
 	if member == "" {
-		src, err := fsys.ReadFile(path)
-		if err != nil {
-			return nil
-		}
-		values, _ := tomlValues(src)
-		return slices.Sorted(maps.Keys(below(values, "mcp_servers")))
+		return slices.Sorted(maps.Keys(below(tomlAt(fsys, path), "mcp_servers")))
 	}
 	d := parsed(fsys, path)
 	if d == nil {

@@ -20,30 +20,23 @@ func claude() Harness {
 			parts, err := nested(e, sh, "claude", events)
 			folder, settings, servers := claudePlaces(r, e.Scope)
 			return []target{
-				{settings, "hooks of Claude Code", []string{folder}, several{jsonForm{parts: parts}, grantsOf(fsys, settings, e), muteOf(fsys, settings, e)}},
+				{settings, "hooks of Claude Code", []string{folder}, jsonForm{parts: append(parts, choicesOf(fsys, settings, e)...)}},
 				{servers, "MCP server of Claude Code", nil, jsonForm{parts: []part{server(e)}}},
 			}, err
 		},
-		asks: func(fsys Reader, r Roots, server string, tools []string) []string {
-			_, settings, _ := claudePlaces(r, User)
-			return asked(fsys, settings, server, tools)
-		},
-		builtin: func(fsys Reader, r Roots) Builtin {
+		decided: func(fsys Reader, r Roots, server string, tools []string) Decided {
 			folder, settings, _ := claudePlaces(r, User)
-			return claudeBuiltin(fsys, folder, settings)
-		},
-		plugin: func(fsys Reader, r Roots) string {
-			_, settings, _ := claudePlaces(r, User)
+			at := Decided{MayAsk: true, Asked: asked(fsys, settings, server, tools), Builtin: claudeBuiltin(fsys, folder, settings)}
 			if d := parsed(fsys, settings); d != nil {
-				if on := d.root.member("enabledPlugins").member(pluginName); on != nil && string(d.src[on.s:on.e]) == "true" {
-					return "claude plugin uninstall " + pluginName
+				if on := d.at([]string{"enabledPlugins", pluginName}); on != nil && string(d.src[on.s:on.e]) == "true" {
+					at.Plugin = "claude plugin uninstall " + pluginName
 				}
 			}
-			return ""
+			return at
 		},
 		left: func(fsys Reader, r Roots) []string {
 			_, settings, _ := claudePlaces(r, User)
-			if d := parsed(fsys, settings); truth(fsys, settings, autoMemory) != "false" || len(d.find(muted())) > 0 {
+			if d := parsed(fsys, settings); truth(fsys, settings, autoMemory) != "false" || len(d.find(choicesOf(fsys, settings, Entry{})[1])) > 0 {
 				return nil
 			}
 			return []string{autoMemory + ": false stays in " + settings + ", since setup did not write it, or a program wrote it anew: take it out to have Claude Code's own memory back"}

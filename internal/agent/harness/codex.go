@@ -1,6 +1,9 @@
 package harness
 
-import "path/filepath"
+import (
+	"bytes"
+	"path/filepath"
+)
 
 // codex is OpenAI's Codex: hooks.json beside config.toml.
 func codex() Harness {
@@ -35,33 +38,17 @@ func codex() Harness {
 		notes: func(Entry) []string {
 			return []string{"Codex runs a new hook only after a person has trusted it: start codex once and look at /hooks."}
 		},
-		asks: func(fsys Reader, r Roots, server string, tools []string) []string {
-			return codexAsks(fsys, filepath.Join(dir(r, User), "config.toml"), server, tools)
-		},
-		builtin: func(fsys Reader, r Roots) Builtin { return codexBuiltin(fsys, dir(r, User)) },
-		plugin: func(fsys Reader, r Roots) string {
-			src, _, err := read(fsys, filepath.Join(dir(r, User), "config.toml"))
-			if err != nil {
-				return ""
+		decided: func(fsys Reader, r Roots, server string, tools []string) Decided {
+			path := filepath.Join(dir(r, User), "config.toml")
+			at := Decided{MayAsk: true, Asked: codexAsks(fsys, path, server, tools), Builtin: codexBuiltin(fsys, dir(r, User))}
+			if p := below(tomlAt(fsys, path), "plugins", pluginName); p != nil && p["enabled"] != false {
+				at.Plugin = "codex plugin remove " + pluginName
 			}
-			if d, err := parseTOML(src); err == nil {
-				if p := below(d.values, "plugins", pluginName); p != nil && p["enabled"] != false {
-					return "codex plugin remove " + pluginName
-				}
-			}
-			return ""
+			return at
 		},
 		watch: func(fsys Reader, r Roots, e Entry) []string {
 			path := filepath.Join(dir(r, e.Scope), "config.toml")
-			src, _, err := read(fsys, path)
-			if err != nil {
-				return nil
-			}
-			d, err := parseTOML(src)
-			if err != nil {
-				return nil
-			}
-			features, _ := d.values["features"].(map[string]any)
+			features := below(tomlAt(fsys, path), "features")
 			for _, name := range []string{"hooks", "codex_hooks"} {
 				if features[name] == false {
 					return []string{path + " has features." + name + " = false: Codex runs no hooks until that is taken out"}
@@ -70,6 +57,16 @@ func codex() Harness {
 			return nil
 		},
 	}
+}
+
+// tomlAt is what a TOML file means; of one that cannot be read nothing.
+func tomlAt(fsys Reader, path string) map[string]any {
+	src, _, err := read(fsys, path)
+	if err != nil {
+		return nil
+	}
+	values, _ := tomlValues(bytes.TrimPrefix(src, bom))
+	return values
 }
 
 // below is a table within tables; nil if there is none.
@@ -83,15 +80,7 @@ func below(values map[string]any, names ...string) map[string]any {
 // codexAsks are those that Codex asks for, or refuses in `codex exec`. Where no setting
 // says it Codex goes by what a tool says of itself, and asks for what destroys something.
 func codexAsks(fsys Reader, path, server string, tools []string) (asked []string) {
-	src, _, err := read(fsys, path)
-	if err != nil {
-		return nil
-	}
-	d, err := parseTOML(src)
-	if err != nil {
-		return nil
-	}
-	table := below(d.values, "mcp_servers", server)
+	table := below(tomlAt(fsys, path), "mcp_servers", server)
 	for _, tool := range tools {
 		mode := below(table, "tools", tool)["approval_mode"]
 		if mode == nil {

@@ -10,69 +10,31 @@ import (
 // with characters at its end are ours: others a person wrote.
 var grantForm = regexp.MustCompile(`^mcp__` + entryName + `-[a-z0-9]{4}__[a-z_]+$`)
 
-// grants are the tools in permissions.allow of Claude Code's settings that run unasked.
-type grants struct{ want []string }
-
-// grantsOf are those that e says, given the settings: with Keep what is there is brought
-// up to date.
-func grantsOf(fsys Reader, settings string, e Entry) grants {
-	d := parsed(fsys, settings)
-	if d == nil || !e.Allow.on(len(d.find(grants{}.part())) > 0) {
-		return grants{}
-	}
-	var g grants
-	for _, tool := range e.Free {
-		g.want = append(g.want, grant(e.Name, tool))
-	}
-	return g
-}
-
 // grant is Claude Code's name of a server's tool.
 func grant(server, tool string) string { return "mcp__" + server + "__" + tool }
 
-// part finds those of ours that are not wanted.
-func (g grants) part() part {
-	return part{label: "permissions", path: []string{"permissions", "allow"}, optional: true, claim: func(d *document, n *node) (claim, run) {
-		if text := d.string(n); grantForm.MatchString(text) && !slices.Contains(g.want, text) {
-			return ours, run{}
-		}
-		return foreign, run{}
+// choicesOf are the entries of Claude Code's settings that are a person's to decide:
+// which tools run unasked, and that it keeps no memory of its own. What e leaves open is
+// as it is there; a switch that a person set stays.
+func choicesOf(fsys Reader, settings string, e Entry) []part {
+	grants := part{label: "permissions", path: []string{"permissions", "allow"}, keep: lines{}, optional: true, claim: func(d *document, n *node) (claim, run) {
+		return map[bool]claim{true: ours}[grantForm.MatchString(d.string(n))], run{}
 	}}
-}
-
-func (g grants) install(src []byte, exists, _ bool) (result, error) {
-	out, err := jsonForm{parts: []part{g.part()}}.remove(src, exists, true)
-	if err != nil || len(g.want) == 0 {
-		return out, err
+	mute := part{label: "builtin-memory", name: autoMemory, value: off{}, without: true, optional: true, claim: func(d *document, n *node) (claim, run) {
+		return map[bool]claim{true: ours}[string(d.src[n.s:n.e]) == "false" && strings.HasSuffix(string(d.src[:n.s]), ":  ")], run{}
+	}}
+	d := parsed(fsys, settings)
+	if d == nil {
+		return []part{grants, mute} // editing it will say so
 	}
-	d, err := scan(out.text, false)
-	if err != nil {
-		return result{}, err
-	}
-	list := d.root.member("permissions").member("allow")
-	var missing lines
-	var entries object
-	for _, name := range g.want {
-		if list.kindOf() != '[' || !slices.ContainsFunc(list.kids, func(k kid) bool { return d.string(k.v) == name }) {
-			missing, entries = append(missing, name), append(entries, field{value: name})
+	if e.Allow.on(len(d.find(grants)) > 0) {
+		for _, tool := range e.Free {
+			grants.keep = append(grants.keep, grant(e.Name, tool))
 		}
 	}
-	switch {
-	case len(missing) == 0:
-	case list.kindOf() == '[':
-		out.text = d.add(list, entries)
-	default:
-		out.text, err = jsonForm{}.insert(d, part{path: []string{"permissions"}, name: "allow", value: missing}, out.exists)
-	}
-	return result{text: out.text, exists: true}, err
-}
-
-func (g grants) remove(src []byte, exists, _ bool) (result, error) {
-	return jsonForm{parts: []part{grants{}.part()}}.remove(src, exists, true)
-}
-
-func (g grants) look(src []byte) (seen, error) {
-	return jsonForm{parts: []part{grants{}.part()}}.look(src)
+	there := len(d.find(mute)) > 0
+	mute.without = !e.NoBuiltin.on(there) || !there && d.root.member(autoMemory) != nil
+	return []part{grants, mute}
 }
 
 // asked are the tools of a server that Claude Code asks for, or refuses where nobody can
@@ -97,9 +59,8 @@ func asked(fsys Reader, settings, server string, tools []string) (all []string) 
 			return rule == "mcp__"+server || rule == grant(server, tool) || wild && strings.HasPrefix(head, grant(server, "")) && strings.HasPrefix(grant(server, tool), head)
 		})
 	}
-	allow, held := rules("allow"), append(rules("ask"), rules("deny")...)
 	for _, tool := range tools {
-		if !matches(allow, tool) || matches(held, tool) {
+		if !matches(rules("allow"), tool) || matches(append(rules("ask"), rules("deny")...), tool) {
 			all = append(all, tool)
 		}
 	}

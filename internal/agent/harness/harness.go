@@ -121,36 +121,23 @@ type Harness struct {
 	notes   func(Entry) []string
 	watch   func(Reader, Roots, Entry) []string
 	left    func(Reader, Roots) []string // what a removal does not take out
-	asks    func(fsys Reader, r Roots, server string, tools []string) []string
-	builtin func(Reader, Roots) Builtin
-	plugin  func(Reader, Roots) (uninstall string)
+	decided func(fsys Reader, r Roots, server string, tools []string) Decided
 }
 
-// Asks are those of a server's tools that the harness asks a person for, or refuses
-// where nobody can answer. Of a harness that does not ask there are none.
-func (h Harness) Asks(fsys Reader, r Roots, server string, tools []string) []string {
-	if h.asks == nil {
-		return nil
-	}
-	return h.asks(fsys, r, server, tools)
+// Decided is what a person's settings of a harness say beside ours.
+type Decided struct {
+	MayAsk  bool     // the harness asks a person before tools, unless they are allowed
+	Asked   []string // of a server's tools, those it asks for, or refuses where nobody can answer
+	Builtin *Builtin // nil: it remembers nothing by itself that we know of
+	Plugin  string   // the command that takes our plugin out; "": it is not installed
 }
 
-// Builtin is what the harness remembers by itself; nil: nothing that we know of.
-func (h Harness) Builtin(fsys Reader, r Roots) *Builtin {
-	if h.builtin == nil {
-		return nil
+// Decided looks at a person's settings, for a server and its tools.
+func (h Harness) Decided(fsys Reader, r Roots, server string, tools []string) Decided {
+	if h.decided == nil {
+		return Decided{}
 	}
-	b := h.builtin(fsys, r)
-	return &b
-}
-
-// Plugin is the command that takes our plugin out of the harness; "" if it is not
-// installed.
-func (h Harness) Plugin(fsys Reader, r Roots) (uninstall string) {
-	if h.plugin == nil {
-		return ""
-	}
-	return h.plugin(fsys, r)
+	return h.decided(fsys, r, server, tools)
 }
 
 // All lists the harnesses in the order in which they are shown.

@@ -15,6 +15,12 @@ func (f jsonForm) install(src []byte, exists, force bool) (result, error) {
 		if err != nil {
 			return result{}, err
 		}
+		if p.keep != nil || p.without {
+			if out, err = f.only(p, out); err != nil {
+				return result{}, err
+			}
+			continue
+		}
 		spots := d.find(p)
 		if !force && slices.ContainsFunc(spots, func(s spot) bool { return s.claim == edited }) {
 			out.edited = append(out.edited, p.label)
@@ -34,6 +40,52 @@ func (f jsonForm) install(src []byte, exists, force bool) (result, error) {
 		}
 	}
 	return out, nil
+}
+
+// only leaves of a part what is kept, and adds what is missing of that.
+func (f jsonForm) only(p part, out result) (result, error) {
+	missing := slices.Clone(p.keep)
+	for i := 0; ; {
+		d, err := scan(out.text, f.strict)
+		if err != nil {
+			return result{}, err
+		}
+		spots := d.find(p)
+		if i < len(spots) {
+			name := d.string(spots[i].kid().v)
+			at := slices.IndexFunc(missing, func(v any) bool { return v == name })
+			if at < 0 {
+				out.text, out.exists = f.cut(d, spots[i].steps)
+				continue
+			}
+			missing = slices.Delete(missing, at, at+1)
+			i++
+			continue
+		}
+		if len(missing) == 0 {
+			return out, nil
+		}
+		last := len(p.path) - 1
+		if list := d.at(p.path); list.kindOf() == '[' {
+			var entries object
+			for _, v := range missing {
+				entries = append(entries, field{value: v})
+			}
+			out.text = d.add(list, entries)
+		} else if out.text, err = f.insert(d, part{path: p.path[:last], name: p.path[last], value: missing}, out.exists); err != nil {
+			return result{}, err
+		}
+		return result{text: out.text, exists: true, edited: out.edited}, nil
+	}
+}
+
+// at is what stands at the end of a path; nil for nothing.
+func (d *document) at(path []string) *node {
+	n := d.root
+	for _, name := range path {
+		n = n.member(name)
+	}
+	return n
 }
 
 // single leaves at most one entry of a part, of its name, and none that a person changed.

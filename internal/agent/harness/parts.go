@@ -30,6 +30,10 @@ type part struct {
 	claim func(*document, *node) (claim, run)
 	// named says whose an entry of another name is; nil: nobody's that we know.
 	named func(name string, c claim, r run) claim
+	// keep are the elements of a list of which ours are all that claim says; without is
+	// set of a part that shall not be there.
+	keep    lines
+	without bool
 	// optional is what Install writes only where it is asked for: it is never missing.
 	optional bool
 	// handler is for an element that holds a list "hooks", in which others may have

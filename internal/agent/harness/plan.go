@@ -135,18 +135,29 @@ func (h Harness) Check(fsys Reader, r Roots, e Entry) (Status, error) {
 
 // Tools returns what the MCP server offers that a person's settings of the
 // harness start; "" if they start none, or cannot be read.
-func (h Harness) Tools(fsys Reader, r Roots) (tools string) {
-	targets, err := h.targets(fsys, r, Entry{Name: entryName, Scope: User})
-	if err != nil {
-		return ""
+func (h Harness) Tools(fsys Reader, r Roots) (tools string) { return h.seen(fsys, r).tools }
+
+// Installed is what our MCP server is called in the settings of a harness, by a name that
+// nobody else knows; "" if in none.
+func Installed(fsys Reader, r Roots) string {
+	for _, h := range All() {
+		if name := h.seen(fsys, r).server; name != "" && name != entryName {
+			return name
+		}
 	}
+	return ""
+}
+
+// seen is what a person's settings hold of ours, as far as they can be read.
+func (h Harness) seen(fsys Reader, r Roots) (all seen) {
+	targets, _ := h.targets(fsys, r, Entry{Name: entryName, Scope: User})
 	for _, t := range targets {
 		if src, _, err := read(fsys, t.path); err == nil {
 			in, _ := t.form.look(src)
-			tools = cmp.Or(in.tools, tools)
+			all.tools, all.server = cmp.Or(in.tools, all.tools), cmp.Or(in.server, all.server)
 		}
 	}
-	return tools
+	return all
 }
 
 // maxFile bounds what is read: Claude Code's own file grows to megabytes.

@@ -1,6 +1,7 @@
 package cliutil
 
 import (
+	"engramd/internal/cli/settings"
 	"errors"
 	"fmt"
 
@@ -34,6 +35,9 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 		if !namesRelays(err) && !failed[p.URL] {
 			e.Note("%s did not take it: %v", p.URL, p.Err)
 		}
+	}
+	if set, bad := e.Settings(); errors.Is(err, client.ErrAuth) && bad == nil && set.Owner != "" && set.Agent == "" {
+		e.Note("a private relay takes this agent's memory once its operator lists the owner, %s, and the owner has approved the agent: engramctl agents allow NPUB, with the owner's key (engramctl key show prints the agent's NPUB)", settings.Npub(set.Owner))
 	}
 	if line := view.BehindLine(s); errors.Is(err, client.ErrBehind) {
 		e.Note("%s", RepairHint)

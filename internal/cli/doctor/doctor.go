@@ -41,9 +41,8 @@ type doctorOut struct {
 
 // New returns engramctl doctor.
 func New(env *cliutil.Env) *cobra.Command {
-	var write bool
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
-		Use:   "doctor [--write] [--json]",
+		Use:   "doctor [--json]",
 		Short: "Look at everything that can be wrong, and say what to do",
 		Long: `Look at everything that can be wrong between an agent and its memory, and say what to
 do: the programs in PATH and their versions, profile and key, each relay (does it answer,
@@ -51,11 +50,12 @@ with this key, does it take what this key writes, is its clock right, which vers
 it), the agent's list of relays, the core, the copy and the state on this machine, what
 it knows and no relay shows (a failure) or one relay lacks (a warning), whether the
 working folder is linked to its project, projects that still have an older name, the
-settings of each harness, and how fast its hooks and its MCP server are.
+settings of each harness, what it asks a person for and remembers by itself, and how fast
+its hooks and its MCP server are.
 
 Nothing is changed. Whether a relay takes writes is asked by sending it what it has
-already; of an agent that has remembered nothing yet that is not known, and --write sends
-an event that relays pass on and do not keep. No key or text is printed, and no
+already, or, where an agent has remembered nothing yet, an event that relays pass on and
+do not keep. No key or text is printed, and no
 slug but that of a project.
 
 The exit code is 0 if nothing failed, warnings or not; else it is that of the first
@@ -66,21 +66,21 @@ failure, as the command that needs it would have it.`,
 		// What the checks have to say they say in findings, and none asks anything.
 		quiet := *env.System
 		quiet.Stderr, quiet.Terminal = io.Discard, cliutil.Terminal{Stdout: env.Terminal.Stdout}
-		d := &doctor{env: env.On(&quiet), write: write}
+		d := &doctor{env: env.On(&quiet)}
 		d.all(ctx)
 		if env.Flags.JSON {
 			return cliutil.FirstOf(d.failure(), env.PrintJSON(doctorOut{OK: d.failure() == nil, Findings: d.found}))
 		}
 		return cliutil.FirstOf(d.show(), d.failure())
 	}))
-	c.Flags().BoolVar(&write, "write", false, "send an event that relays do not keep, where nothing else tells whether they take this key's")
+	c.Flags().Bool("write", true, "")
+	_ = c.Flags().MarkHidden("write") // it is what is done; the flag exists
 	return c
 }
 
 // doctor is one run of the checks.
 type doctor struct {
 	env   *cliutil.Env
-	write bool
 	found []finding
 }
 

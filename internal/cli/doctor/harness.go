@@ -1,23 +1,22 @@
 package doctor
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
 	"engramd/internal/agent/harness"
 	"engramd/internal/agent/hook"
+	"engramd/internal/agent/mcp"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/cli/setup"
+	"engramd/internal/cli/setup/wiring"
+	"engramd/internal/cli/try"
 )
 
 const (
@@ -25,8 +24,6 @@ const (
 	hookSlow = 3 * time.Second
 	// maxInstructions is what harnesses take of a server's instructions.
 	maxInstructions = 2 << 10
-	// maxSaid is how much of a program's answer is read.
-	maxSaid = 1 << 20
 )
 
 // harnesses looks at the settings of each harness that is used here.
@@ -36,13 +33,18 @@ func (d *doctor) harnesses(ctx context.Context) {
 		return // programs has said so
 	}
 	_, file, _ := d.env.Profiles() // what is wrong with them was said
+	roots := cliutil.Roots(d.env)
+	server := cmp.Or(harness.Installed(harness.Disk{}, roots), harness.NewName())
+	if at := harness.Elsewhere(harness.Disk{}, roots, cliutil.Folder(d.env), server); len(at) > 0 {
+		d.fail("server", exit.Usagef("%s has an MCP server %q, as the agent's memory is called here: a harness takes that one for it", at[0].File, server), "take it out of that file")
+	}
 	used := false
 	for _, h := range harness.All() {
-		e := harness.Entry{Binary: self}
+		e := harness.Entry{Binary: self, Name: server, Free: mcp.OwnTools}
 		if name := d.env.Flags.Profile; name != "" && name != file.Profile {
 			e.Profile = name
 		}
-		s, err := h.Check(harness.Disk{}, cliutil.Roots(d.env), e)
+		s, err := h.Check(harness.Disk{}, roots, e)
 		if err != nil {
 			d.fail(h.Name, exit.BadUsage(err), "mend the file, or remove it")
 			continue
@@ -51,15 +53,33 @@ func (d *doctor) harnesses(ctx context.Context) {
 			continue
 		}
 		used = true
-		d.harness(ctx, h, s)
+		by := h.Decided(harness.Disk{}, roots, s.Server, mcp.OwnTools)
+		if b := by.Builtin; b != nil && !b.Off {
+			d.add("builtin", untried, "engramctl setup "+h.Name+" --no-builtin-memory switches it off, engramctl import --from "+b.Import+" "+b.Where+" copies it", "%s keeps a memory of its own beside this one: %s in %s", h.Title, cliutil.Counted(b.Files, "file", "files"), b.Where)
+		}
+		if by.Plugin != "" {
+			d.plugin(h, s, by.Plugin)
+			continue
+		}
+		d.harness(ctx, h, s, by)
 	}
 	if !used {
-		d.add("harness", warned, "engramctl setup HARNESS, with one of "+strings.Join(setup.HarnessNames(), ", "), "no harness is used here")
+		d.add("harness", warned, "engramctl setup HARNESS, with one of "+strings.Join(wiring.Names(), ", "), "no harness is used here")
 	}
 }
 
+// plugin looks at a harness into which ours came as a plugin.
+func (d *doctor) plugin(h harness.Harness, s harness.Status, remove string) {
+	if len(s.Present) > 0 {
+		d.add(h.Name, warned, remove+", or engramctl setup --remove "+h.Name, "%s has our plugin, and the entries of setup beside it: each hook runs twice", h.Title)
+		return
+	}
+	d.add(h.Name, fine, "", "%s has our plugin", h.Title)
+	d.add("permission", warned, remove+", then engramctl setup "+h.Name+" --allow", "%s asks for each tool of a plugin, unless a person has allowed it there", h.Title)
+}
+
 // harness looks at one that is used.
-func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Status) {
+func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Status, by harness.Decided) {
 	remedy := "engramctl setup " + h.Name
 	for _, note := range s.Notes {
 		d.add(h.Name, warned, "", "%s", note)
@@ -67,6 +87,9 @@ func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Statu
 	switch {
 	case len(s.Present) == 0:
 		d.add(h.Name, warned, remedy, "%s is used here, and has no memory", h.Title)
+		return
+	case len(s.Present) == len(s.Edited) && !s.Installed:
+		d.add(h.Name, warned, "take it out of the file, or "+remedy+" --force", "%s has no memory, and what stays of ours was changed by hand: %s", h.Title, strings.Join(s.Edited, ", "))
 		return
 	case !s.Installed:
 		d.fail(h.Name, exit.Usagef("missing from its settings: %s", strings.Join(s.Missing, ", ")), remedy)
@@ -81,6 +104,11 @@ func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Statu
 		d.add(h.Name, warned, remedy, "its entries run %s%s, and not this program as it is set up", s.Binary, ofProfile(s.Profile))
 	default:
 		d.add(h.Name, fine, "", "MCP server and hooks are there: %s", strings.Join(s.Files, ", "))
+	}
+	if len(by.Asked) > 0 {
+		d.add("permission", warned, remedy+" --allow", "%s asks before each use of %s, and refuses where nobody can answer", h.Title, strings.Join(by.Asked, ", "))
+	} else if by.MayAsk {
+		d.add("permission", fine, "", "%s lets the agent use its memory without asking", h.Title)
 	}
 	if _, err := os.Stat(s.Binary); err != nil {
 		d.fail("hooks", exit.Usagef("%s runs %s, which is not there", h.Title, s.Binary), remedy)
@@ -110,9 +138,8 @@ func ofProfile(name string) string {
 
 // hook runs a hook as its harness does, with a sample, and measures.
 func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event hook.Event) {
-	sample, _ := json.Marshal(map[string]string{"session_id": "engramctl-doctor", "cwd": d.env.Home(), "source": "startup", "prompt": "What do we know of this?"}) // texts always can be
 	began := time.Now()
-	out, err := d.try(ctx, string(sample), false, s.Binary, ofFlag(s.Profile, "hook", string(event), "--harness", name)...)
+	out, err := try.Run(ctx, d.env, try.Sample(d.env), false, s.Binary, try.OfProfile(s.Profile, "hook", string(event), "--harness", name)...)
 	took := time.Since(began).Round(time.Millisecond)
 	const check = "hooks"
 	switch {
@@ -143,7 +170,7 @@ func (d *doctor) mcpServer(ctx context.Context, name, binary, profile, tools str
 	tools = cmp.Or(tools, harness.DefaultTools)
 	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"engramctl doctor","version":"1"}}}` + "\n"
 	began := time.Now()
-	out, err := d.try(ctx, hello, true, binary, ofFlag(profile, "mcp", "--tools", tools)...)
+	out, err := try.Run(ctx, d.env, hello, true, binary, try.OfProfile(profile, "mcp", "--tools", tools)...)
 	took := time.Since(began).Round(time.Millisecond)
 	if name != "" {
 		name += ": "
@@ -164,64 +191,4 @@ func (d *doctor) mcpServer(ctx context.Context, name, binary, profile, tools str
 	default:
 		d.add("mcp", fine, "", "%sthe server was there after %v; %d bytes of instructions", name, took, size)
 	}
-}
-
-// ofFlag puts a profile before the words of a command.
-func ofFlag(profile string, words ...string) []string {
-	if profile == "" {
-		return words
-	}
-	return append([]string{"--profile", profile}, words...)
-}
-
-// try runs one of our programs with a text on its stdin and returns what it says:
-// all of it, or its first line. It has a state of its own, so that nothing is noted
-// of a session that there never was, and it ends before try returns.
-func (d *doctor) try(ctx context.Context, stdin string, line bool, program string, args ...string) (string, error) {
-	dir, err := os.MkdirTemp("", "engramctl-doctor-*")
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // nothing of worth
-	ctx, cancel := context.WithTimeout(ctx, d.env.Flags.Timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program, args...)
-	// What ENGRAM_HOOKS switches off was said.
-	cmd.Env = append(slices.DeleteFunc(slices.Clone(d.env.System.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
-	cmd.WaitDelay, cmd.Dir = time.Second, d.env.Dir
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return "", err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := cmd.Start(); err != nil {
-		return "", err
-	}
-	go func() {
-		_, _ = in.Write([]byte(stdin)) // a program that does not read it says nothing either
-		if !line {
-			_ = in.Close()
-		}
-	}()
-	var said bytes.Buffer
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, maxSaid)
-	for said.Len() < maxSaid && lines.Scan() {
-		said.Write(append(lines.Bytes(), '\n'))
-		if line {
-			break
-		}
-	}
-	_ = in.Close()
-	err = cmd.Wait()
-	if ctx.Err() != nil {
-		return "", fmt.Errorf("it did not end within %v", d.env.Flags.Timeout)
-	}
-	if err != nil && (!line || said.Len() == 0) {
-		return "", fmt.Errorf("it failed: %w", err)
-	}
-	return said.String(), nil
 }

@@ -35,7 +35,7 @@ func (d *doctor) memory(ctx context.Context, s settings.Settings) {
 	var running sync.WaitGroup
 	for i, url := range s.Relays {
 		running.Go(func() {
-			one := &doctor{env: d.env, write: d.write}
+			one := &doctor{env: d.env}
 			one.relay(ctx, id, s, url)
 			results[i] = one.found
 		})
@@ -103,30 +103,26 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 		d.add("write", untried, "", "%s: the key is an owner's, who only reads", url)
 		return
 	}
-	d.writable(ctx, c, url, answers.Events)
+	d.writable(ctx, c, url, owner, answers.Events)
 }
 
-// writable sends a relay what it has already, or with --write what it does not
-// keep.
-func (d *doctor) writable(ctx context.Context, c *client.Client, url string, has []*nostr.Event) {
+// writable sends a relay what it has already, or what it does not keep.
+func (d *doctor) writable(ctx context.Context, c *client.Client, url, owner string, has []*nostr.Event) {
 	var ev *nostr.Event
 	what := "what it has already, sent once more"
 	switch {
 	case len(has) > 0:
 		ev = has[0]
-	case d.write:
+	default:
 		ev = &nostr.Event{Kind: ephemeral, CreatedAt: nostr.Timestamp(time.Now().Unix()), Tags: nostr.Tags{}}
 		if err := c.Identity().Sign(ev); err != nil {
 			d.fail("write", err, "")
 			return
 		}
 		what = "an event that is not kept"
-	default:
-		d.add("write", untried, "engramctl doctor --write tries it with an event that is not kept", "%s: nothing is remembered there yet", url)
-		return
 	}
 	if _, err := c.Publish(ctx, ev); err != nil && !errors.Is(err, client.ErrConflict) {
-		d.fail("write", fmt.Errorf("%s: %w", url, err), "ask its operator to let this key write; where owners vouch for their agents, the owner runs engramctl agents allow")
+		d.fail("write", fmt.Errorf("%s: %w", url, err), "ask its operator to list the owner, "+settings.Npub(owner)+"; then the owner runs engramctl agents allow "+settings.Npub(c.Identity().PubKey())+", with the owner's key")
 		return
 	}
 	d.add("write", fine, "", "%s takes %s", url, what)

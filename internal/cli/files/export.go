@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/files/from"
 	"engramd/internal/memory/folder"
 	"engramd/nips/frontmatter"
 )
@@ -44,7 +45,7 @@ work tree is warned of. docs/folders.md has more.`,
 // NewImport returns the command import.
 func NewImport(env *cliutil.Env) *cobra.Command {
 	var o struct {
-		source fromOptions
+		source from.Options
 		folder Options
 	}
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
@@ -72,28 +73,28 @@ than the memory has, or more trust, and no secret. docs/folders.md has more.
 FILE.jsonl is what engramctl snapshot export --plain wrote. What is not there is written
 with --yes, by the same rules, and what is there with another text is left alone.
 
-` + importFromHelp(),
+` + from.Help(),
 		Example: `  engramctl import ~/memory
   engramctl import ~/Downloads/notes --yes
   engramctl import --from claude-code ~/.claude
   engramctl import --from claude-code ~/.claude --yes
   engramctl import --from obsidian ~/Vault --prefix mem/vault --yes`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if o.source.from != "" {
+			if o.source.From != "" {
 				return cliutil.Arguments("PATH")(nil, args)
 			}
 			return cliutil.Arguments("DIR")(nil, args)
 		},
 	}, func(ctx context.Context, args []string) error {
-		if o.source.from != "" {
+		if o.source.From != "" {
 			if o.folder.Delete {
 				return exit.Usagef("--delete is for a folder of text files: --from removes nothing")
 			}
-			return importFrom(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun)
+			return from.Import(ctx, env, args[0], o.source, o.folder.Yes && !o.folder.DryRun)
 		}
 		return importFiles(ctx, env, args[0], o.source, o.folder)
 	}))
-	o.source.flags(c)
+	o.source.Flags(c)
 	c.Flags().BoolVar(&o.folder.Yes, "yes", false, "write; without it what would be written is shown (of a folder, on the first run)")
 	o.folder.Add(c, folder.Import)
 	return c
@@ -101,17 +102,17 @@ with --yes, by the same rules, and what is there with another text is left alone
 
 // importFiles takes a folder of texts, or a plain export. The texts of a folder that is
 // not the agent's own are taken as another tool's are.
-func importFiles(ctx context.Context, env *cliutil.Env, arg string, from fromOptions, f Options) error {
+func importFiles(ctx context.Context, env *cliutil.Env, arg string, of from.Options, f Options) error {
 	plain := isPlain(env, arg)
 	switch {
-	case from.prefix != "" || from.update:
+	case of.Prefix != "" || of.Update:
 		return exit.Usagef("--prefix and --update are for --from")
-	case plain && (from.trust != "" || f.Delete):
+	case plain && (of.Trust != "" || f.Delete):
 		return exit.Usagef("--trust and --delete are for a folder of text files")
-	case from.trust != "" && from.trust != frontmatter.Observed.String():
-		return exit.Usagef("--trust %q: the texts of a folder are the agent's own where it is registered, and with observed, else external", from.trust)
+	case of.Trust != "" && of.Trust != frontmatter.Observed.String():
+		return exit.Usagef("--trust %q: the texts of a folder are the agent's own where it is registered, and with observed, else external", of.Trust)
 	}
-	f.Allow, f.Vouched = from.allow, from.trust != ""
+	f.Allow, f.Vouched = of.Allow, of.Trust != ""
 	if plain {
 		return importPlain(ctx, env, arg, f)
 	}
@@ -123,8 +124,8 @@ func importFiles(ctx context.Context, env *cliutil.Env, arg string, from fromOpt
 		return exit.Usagef("--delete is for a folder that is this agent's own, and %s is not registered on this machine", arg)
 	}
 	env.Note("%s is not registered on this machine: its texts are taken as somebody else's words, below mem/imported/folder. --trust observed says that they are this agent's own", arg)
-	from.from = "folder"
-	return importFrom(ctx, env, arg, from, f.Yes && !f.DryRun)
+	of.From = "folder"
+	return from.Import(ctx, env, arg, of, f.Yes && !f.DryRun)
 }
 
 // How sync --watch waits.

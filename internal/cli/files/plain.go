@@ -10,11 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/files/from"
 	"engramd/internal/cli/mem/edit"
 	clisnapshot "engramd/internal/cli/snapshot"
 	"engramd/internal/client"
@@ -144,13 +144,13 @@ type folderMemory struct {
 	allow bool
 
 	mu     sync.Mutex
-	pace   pacer
+	pace   *from.Pace
 	failed error         // the first that was refused
 	status client.Status // of the last write that not all relays took
 }
 
 func newFolderMemory(r *folderRun) *folderMemory {
-	return &folderMemory{env: r.Env, m: r.m, allow: r.Options.Allow, pace: pacer{now: time.Now, wait: pause}}
+	return &folderMemory{env: r.Env, m: r.m, allow: r.Options.Allow, pace: from.NewPace()}
 }
 
 // Set implements folder.Memory.
@@ -179,7 +179,7 @@ func (w *folderMemory) Remove(ctx context.Context, slug nipae.Slug, base string)
 func (w *folderMemory) turn(ctx context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.pace.wrote(ctx, 1)
+	return w.pace.Wrote(ctx, 1)
 }
 
 func (w *folderMemory) noted(s client.Status, err error) error {

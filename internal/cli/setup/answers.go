@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,14 +9,21 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
-	"engramd/internal/cli/terminal"
 	"engramd/nips/nipae"
 )
+
+// aboutKeys is what a person is told before the first question.
+const aboutKeys = "A key signs and opens a memory: who has it has the memory, and nobody can make it again. Keep a copy of each where you keep passwords, not on this machine alone.\n"
 
 // answers finds out what is to be done, and asks for what nothing says. Nothing is
 // written before it has all.
 func (s *setup) answers(ctx context.Context) error {
-	for _, find := range []func(context.Context) error{s.findKey, s.findOwner, s.findRelays, s.findWriters, s.findHarnesses, s.fits, s.confirm} {
+	if s.Answers() {
+		if err := s.env.Print(aboutKeys); err != nil {
+			return err
+		}
+	}
+	for _, find := range []func(context.Context) error{s.findKey, s.findOwner, s.findPassword, s.findRelays, s.findWriters, s.Find, s.FindServer, s.findName, s.FindAllow, s.FindBuiltin, s.fits, s.confirm} {
 		if err := find(ctx); err != nil {
 			return err
 		}
@@ -84,33 +90,28 @@ func (s *setup) findOwner(ctx context.Context) error {
 	if s.f.newOwner {
 		return nil
 	}
-	text, where := s.f.owner, "--owner"
-	if text == "" {
-		text, where = s.old.Owner, "profile "+s.name
-	}
-	if text == "" {
-		text, where = s.env.Vars["ENGRAM_OWNER"], "ENGRAM_OWNER"
-	}
-	if text == "" {
-		var err error
-		text, err = s.ask(ctx, "Your public key (npub1…), or Enter to make you one: ", "--owner NPUB or --new-owner")
+	take := func(where, text string) error {
+		key, err := settings.PublicKey("owner", where, text)
 		if err != nil {
 			return err
 		}
-		if where = "your answer"; text == "" {
-			s.f.newOwner = true
-			return nil
+		s.want.Owner = settings.Npub(key)
+		if sameKey(s.old.Owner, s.want.Owner) {
+			s.want.Owner = s.old.Owner
+		}
+		return nil
+	}
+	for _, from := range [][2]string{{s.f.owner, "--owner"}, {s.old.Owner, "profile " + s.name}, {s.env.Vars["ENGRAM_OWNER"], "ENGRAM_OWNER"}} {
+		if from[0] != "" {
+			return take(from[1], from[0])
 		}
 	}
-	key, err := settings.PublicKey("owner", where, text)
-	if err != nil {
-		return err
-	}
-	s.want.Owner = settings.Npub(key)
-	if sameKey(s.old.Owner, s.want.Owner) {
-		s.want.Owner = s.old.Owner
-	}
-	return nil
+	return s.Until(ctx, "Your public key (npub1…), or Enter to make you one: ", "--owner NPUB or --new-owner", func(text string) error {
+		if s.f.newOwner = text == ""; s.f.newOwner {
+			return nil
+		}
+		return take("your answer", text)
+	})
 }
 
 // findRelays says where the memory is kept.
@@ -125,23 +126,22 @@ func (s *setup) findRelays(ctx context.Context) error {
 	if len(relays) == 0 {
 		relays = cliutil.Environment(s.env).Relays
 	}
-	if len(relays) == 0 {
-		text, err := s.ask(ctx, "The relay (wss://…), or Enter to run one on this machine: ", "--relay URL or --local")
-		if err != nil {
-			return err
+	take := func(relays []string) error {
+		for _, relay := range relays {
+			if _, err := nipae.CanonicalRelayURL(relay); err != nil {
+				return exit.Usagef("relay %q: %w", settings.ShownURL(relay), err)
+			}
 		}
-		if relays = strings.Fields(text); len(relays) == 0 {
-			s.f.local = true
-			return nil
-		}
+		s.want.Relays = relays
+		return nil
 	}
-	for _, relay := range relays {
-		if _, err := nipae.CanonicalRelayURL(relay); err != nil {
-			return exit.Usagef("relay %q: %w", settings.ShownURL(relay), err)
-		}
+	if len(relays) > 0 {
+		return take(relays)
 	}
-	s.want.Relays = relays
-	return nil
+	return s.Until(ctx, "The relay (wss://…), or Enter to run one on this machine: ", "--relay URL or --local", func(text string) error {
+		s.f.local = text == ""
+		return take(strings.Fields(text))
+	})
 }
 
 // confirm asks whether to go on, once everything is known.
@@ -150,31 +150,17 @@ func (s *setup) confirm(ctx context.Context) error {
 		return nil
 	}
 	what := "no harness: none is named, and none was found"
-	if len(s.harnesses) > 0 {
-		what = strings.Join(s.harnesses, ", ")
+	if len(s.Names) > 0 {
+		what = strings.Join(s.Names, ", ")
 	}
-	answer, err := s.ask(ctx, "Profile "+s.name+" in "+s.config+"; settings of "+what+". Go on? [Y/n] ", "--yes (or --dry-run)")
-	if err != nil {
-		return err
+	if !s.Answers() {
+		return s.Missing("--yes (or --dry-run)")
 	}
-	switch strings.ToLower(answer) {
-	case "", "y", "yes":
-		return nil
+	goOn, err := s.Agrees(ctx, "Profile "+s.name+" in "+s.config+"; settings of "+what+". Go on?", true)
+	if err == nil && !goOn {
+		err = exit.Usagef("nothing was done")
 	}
-	return exit.Usagef("nothing was done")
-}
-
-// ask asks the person at the terminal; flags are what answers without one.
-func (s *setup) ask(ctx context.Context, prompt, flags string) (string, error) {
-	missing := exit.Usagef("an answer is missing, and there is nobody to ask: give %s", flags)
-	if s.f.yes || s.f.dryRun || s.env.Terminal.Line == nil || !s.env.Terminal.Stdin {
-		return "", missing
-	}
-	text, err := s.env.Terminal.Line(ctx, prompt)
-	if errors.Is(err, terminal.ErrNoTerminal) {
-		return "", missing
-	}
-	return strings.TrimSpace(text), err
+	return err
 }
 
 // IsThere reports whether there is something at a path.

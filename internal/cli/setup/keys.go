@@ -87,41 +87,54 @@ func (s *setup) storedKey(ctx context.Context) error {
 	return s.step("key", "made one in the key store, as %q: %s", s.name, s.agent)
 }
 
-// ownerKey makes the owner's key where that is asked for. Only its encrypted form
-// is ever in a file.
-func (s *setup) ownerKey(ctx context.Context) error {
-	if !s.f.newOwner {
-		return s.step("owner", "%s", s.want.Owner)
-	}
-	path := filepath.Join(filepath.Dir(s.config), s.name+".owner.ncryptsec")
-	switch {
-	case IsThere(path):
-		return s.ownerThere(ctx, path)
-	case s.old.Owner != "":
-		return exit.Usagef("profile %q in %s has an owner already: name another profile with --profile", s.name, s.config)
-	}
-	if s.f.dryRun {
-		s.want.Owner = "npub1…"
-		return s.step("owner", "would make %s", path)
-	}
-	password, err := s.env.NewPassword(ctx, s.f.passwordFile)
-	if err != nil {
-		return err
-	}
-	id, text, err := settings.NewKey(password, s.env.KeyCost)
-	if err != nil {
-		return err
-	}
-	if err := keepPrivate(path, text+"\n"); err != nil {
-		return exit.BadUsage(err)
-	}
-	s.want.Owner = settings.Npub(id.PubKey())
-	return s.step("owner", "made %s, encrypted: %s. Keep a copy of the file, and remember the password", path, s.want.Owner)
+// ownerPath is where the owner's key is, or is to be.
+func (s *setup) ownerPath() string {
+	return filepath.Join(filepath.Dir(s.config), s.name+".owner.ncryptsec")
 }
 
-// ownerThere takes the key that an earlier run has made; its password says which
-// it is.
-func (s *setup) ownerThere(ctx context.Context, path string) error {
+// maxTries is how often a person may mistype a password.
+const maxTries = 3
+
+// findPassword opens the owner's key that an earlier run has made, or makes one that is
+// not yet kept, where that is asked for.
+func (s *setup) findPassword(ctx context.Context) error {
+	switch {
+	case !s.f.newOwner:
+		return nil
+	case !IsThere(s.ownerPath()) && s.old.Owner != "":
+		return exit.Usagef("profile %q in %s has an owner already: name another profile with --profile", s.name, s.config)
+	case s.f.dryRun:
+		s.want.Owner = "npub1…"
+		return nil
+	}
+	for try := 1; ; try++ {
+		err := s.openOwner(ctx)
+		if err == nil {
+			break
+		}
+		if try == maxTries || !s.Answers() || s.f.passwordFile != "" {
+			return err
+		}
+		s.env.Note("%v", err)
+	}
+	if s.want.Owner = settings.Npub(s.owner.PubKey()); sameKey(s.old.Owner, s.want.Owner) {
+		s.want.Owner = s.old.Owner
+	}
+	return nil
+}
+
+// openOwner asks for a password once.
+func (s *setup) openOwner(ctx context.Context) error {
+	path := s.ownerPath()
+	if !IsThere(path) {
+		password, err := s.env.NewPassword(ctx, s.f.passwordFile)
+		if err != nil {
+			return err
+		}
+		id, text, err := settings.NewKey(password, s.env.KeyCost)
+		s.owner, s.ownerText = &id, text
+		return err
+	}
 	text, err := settings.ReadPrivate("the owner's key", path)
 	if err != nil {
 		return exit.BadUsage(err)
@@ -147,8 +160,24 @@ func (s *setup) ownerThere(ctx context.Context, path string) error {
 	if err != nil {
 		return exit.BadUsage(err)
 	}
-	if s.want.Owner = settings.Npub(id.PubKey()); sameKey(s.old.Owner, s.want.Owner) {
-		s.want.Owner = s.old.Owner
+	s.owner = &id
+	return nil
+}
+
+// ownerKey keeps the owner's key that was made. Only its encrypted form is ever in a
+// file.
+func (s *setup) ownerKey(context.Context) error {
+	path := s.ownerPath()
+	switch {
+	case !s.f.newOwner:
+		return s.step("owner", "%s", s.want.Owner)
+	case IsThere(path):
+		return s.step("owner", "%s is there: %s", path, s.want.Owner)
+	case s.f.dryRun:
+		return s.step("owner", "would make %s", path)
 	}
-	return s.step("owner", "%s is there: %s", path, s.want.Owner)
+	if err := keepPrivate(path, s.ownerText+"\n"); err != nil {
+		return exit.BadUsage(err)
+	}
+	return s.step("owner", "made %s, encrypted: %s. Keep a copy of the file, and remember the password", path, s.want.Owner)
 }

@@ -196,3 +196,12 @@ func shellLine(spec service.Spec) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// stopLocal is how a relay of setup --local is ended.
+func stopLocal(env *cliutil.Env) string {
+	m := services(env)
+	if text, err := fileText(m.File()); err != nil || !service.Ours(text) {
+		return "there is none"
+	}
+	return m.Stop()
+}

@@ -74,7 +74,7 @@ func withProfile(text, name string, want settings.ProfileFile) (string, error) {
 // error says what it says otherwise.
 func missingKeys(old, want settings.ProfileFile) (lines []string, err error) {
 	for _, k := range []struct{ name, old, want string }{
-		{"key_file", old.KeyFile, want.KeyFile}, {"key_store", old.KeyStore, want.KeyStore}, {"owner", old.Owner, want.Owner},
+		{"key_file", old.KeyFile, want.KeyFile}, {"key_store", old.KeyStore, want.KeyStore}, {"owner", old.Owner, want.Owner}, {"name", old.Name, want.Name},
 	} {
 		switch {
 		case k.want == "" || k.want == k.old || k.name == "owner" && sameKey(k.want, k.old):

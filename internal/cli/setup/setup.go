@@ -5,16 +5,19 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/agent/harness"
+	"engramd/internal/cli/ask"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/setup/wiring"
+	"engramd/internal/client"
 	"engramd/internal/snapshot"
 )
 
@@ -22,6 +25,9 @@ import (
 type options struct {
 	owner, passwordFile, keyStore string
 	newOwner, local               bool
+	name                          string
+	allow, noAllow, noBuiltin     bool
+	print                         bool
 	yes, dryRun, remove, force    bool
 }
 
@@ -29,16 +35,21 @@ type options struct {
 func New(env *cliutil.Env) *cobra.Command {
 	var f options
 	c := env.Command(&cobra.Command{
-		Use:   "setup [HARNESS…] [--owner NPUB | --new-owner] [--relay URL… | --local] [--yes] [--dry-run] [--remove]",
+		Use:   "setup [HARNESS…] [--owner NPUB | --new-owner] [--relay URL… | --local] [--allow | --no-allow] [--no-builtin-memory] [--yes] [--dry-run] [--remove | --print]",
 		Short: "Give the agent of a harness its memory",
 		Long: `Give the agent of a harness its memory: make the agent's key if there is none, write a
 profile into the configuration file, and write the MCP server and the hooks into the
 settings of each harness that is named, or of those that are found. There are
-` + strings.Join(HarnessNames(), ", ") + `.
+` + strings.Join(wiring.Names(), ", ") + `.
 
 What is not answered by flags, by the profile that is there or by ENGRAM_OWNER,
-ENGRAM_RELAYS and ENGRAM_KEY_FILE is asked on the terminal: the owner, the relay, and
-whether to go on. With --yes nothing is asked, and what has no answer is an error.
+ENGRAM_RELAYS and ENGRAM_KEY_FILE is asked on the terminal, before anything is written.
+With --yes nothing is asked, what has no answer is an error, and nothing is allowed.
+
+At the end setup writes a memory and reads it again (at mem/sys/setup, among what programs
+keep), runs the hook of a session's start, and prints what the agent is told there. Where
+the owner's key is at hand (--new-owner) the agent is approved with it (engramctl agents
+allow), for relays that take memory only of certain owners.
 
 The owner is the person whose agent it is. --owner takes their public key; --new-owner
 makes a key and leaves it encrypted only (ncryptsec), beside the configuration, under a
@@ -51,6 +62,15 @@ No key is ever printed or written over.
 launchd) run engramd on this machine, on a port of its own, with its data in the user's
 state folder; where there is no such manager, the command that starts it is printed. It
 takes events of the owner and the agent only; a further setup adds to both.
+
+--allow lets the agent use the tools for its own memory without asking, in the settings of
+Claude Code and Codex, by their exact names: none for contracts, and not memory_accept,
+which takes over what others propose. --no-allow takes that back. --no-builtin-memory
+switches off what Claude Code and Codex remember by themselves; without it both are kept.
+--name is what the agent is called on this machine; nothing of it is published.
+
+--print prints what a program's own documentation says to put into its settings, with the
+date of that, and writes nothing: ` + strings.Join(harness.Printed(), ", ") + `.
 
 Setup can be run again at any time: what is there stays, what is missing is added. Lines
 in settings that are not its own stay byte for byte, and --remove takes its own away; it
@@ -69,11 +89,17 @@ change in every file. --profile names the profile (default: that of the file, or
 	flags.StringVar(&f.passwordFile, "password-file", "", "`file` with the password of the owner's key, mode 0600")
 	flags.StringVar(&f.keyStore, "key-store", "", "where the agent's key is kept: `file` or keychain (default file)")
 	flags.BoolVar(&f.local, "local", false, "have the user's service manager run a relay on this machine")
+	flags.BoolVar(&f.allow, "allow", false, "let the agent use its memory without asking")
+	flags.BoolVar(&f.noAllow, "no-allow", false, "have the harness ask for each use")
+	flags.BoolVar(&f.noBuiltin, "no-builtin-memory", false, "switch off the memory that the harness keeps by itself")
+	flags.StringVar(&f.name, "name", "", "what the agent is called on this machine")
+	flags.BoolVar(&f.print, "print", false, "print what to put into a program's settings by hand")
 	flags.BoolVarP(&f.yes, "yes", "y", false, "ask nothing")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would change, and write nothing")
 	flags.BoolVar(&f.remove, "remove", false, "take what setup wrote out of the settings of harnesses")
 	flags.BoolVar(&f.force, "force", false, "take over, or take out, entries of engramctl that somebody changed by hand")
 	c.MarkFlagsMutuallyExclusive("owner", "new-owner")
+	c.MarkFlagsMutuallyExclusive("allow", "no-allow")
 	return c
 }
 
@@ -83,17 +109,22 @@ func run(ctx context.Context, env *cliutil.Env, f options, args []string) error 
 	if err != nil {
 		return err
 	}
-	if f.remove {
-		return s.removeHarnesses(ctx)
+	switch {
+	case f.print:
+		return s.Print()
+	case f.remove:
+		wrong := s.Remove()
+		err := env.Print("Keys, data, and the profile in %s stay; so does a relay that setup started (%s).\n", s.config, stopLocal(env))
+		return cliutil.FirstOf(wrong, err)
 	}
 	return s.run(ctx)
 }
 
 // setup is one run of the command.
 type setup struct {
-	env       *cliutil.Env
-	f         options
-	harnesses []string
+	wiring.Wiring
+	env *cliutil.Env
+	f   options
 
 	config  string // path of the configuration file
 	file    settings.Profiles
@@ -102,14 +133,25 @@ type setup struct {
 	want    settings.ProfileFile // as it is to be
 	keyFile string               // absolute; "" where the key is in the key store
 	agent   string               // npub; "" where only a password tells
+	owner   *client.Identity     // the owner, where their key was opened or made here
 	narrow  bool                 // the local relay is to take fewer writers than it does
 	byHand  bool                 // the relay is for a person to start
+
+	ownerText string // the owner's key as it is to be kept
 }
 
 // newSetup reads what is there, and checks what needs no answer.
 func newSetup(env *cliutil.Env, f options, args []string) (*setup, error) {
-	s := &setup{env: env, f: f, harnesses: args}
-	err := knownHarnesses(args)
+	s := &setup{env: env, f: f, Wiring: wiring.Wiring{Person: ask.Person{Env: env, Quiet: f.yes || f.dryRun}, Names: args, Dry: f.dryRun, Force: f.force, NoBuiltin: f.noBuiltin}}
+	if f.allow {
+		s.Allow = harness.On
+	} else if f.noAllow {
+		s.Allow = harness.Off
+	}
+	if f.print {
+		return s, nil
+	}
+	err := wiring.Known(s.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +177,10 @@ func newSetup(env *cliutil.Env, f options, args []string) (*setup, error) {
 	if f.keyStore != "" && f.keyStore != settings.StoreFile && f.keyStore != settings.StoreKeychain {
 		return nil, exit.Usagef("--key-store: %q is none of %s, %s", f.keyStore, settings.StoreFile, settings.StoreKeychain)
 	}
-	s.want = settings.ProfileFile{Owner: s.old.Owner, Relays: s.old.Relays, KeyFile: s.old.KeyFile, KeyStore: s.old.KeyStore}
+	if !s.isDefault() {
+		s.Profile = s.name
+	}
+	s.want = settings.ProfileFile{Owner: s.old.Owner, Name: s.old.Name, Relays: s.old.Relays, KeyFile: s.old.KeyFile, KeyStore: s.old.KeyStore}
 	return s, nil
 }
 
@@ -144,7 +189,7 @@ func (s *setup) run(ctx context.Context) error {
 	if err := s.answers(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{s.agentKey, s.ownerKey, s.localRelay, s.writeProfile, s.installHarnesses} {
+	for _, step := range []func(context.Context) error{s.agentKey, s.ownerKey, s.localRelay, s.writeProfile, s.Install} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -153,7 +198,12 @@ func (s *setup) run(ctx context.Context) error {
 		return s.env.Print("nothing was written (--dry-run)\n")
 	}
 	if s.byHand {
-		return s.env.Print("Start the relay, then a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
+		return s.env.Print("Start the relay, and run this once more: it looks whether the memory takes a text.\n")
+	}
+	for _, step := range []func(context.Context) error{s.approve, s.tryMemory, s.Copy, s.ShowStart} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	return s.env.Print("Start a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
 }
@@ -175,7 +225,7 @@ func (s *setup) isDefault() bool {
 
 // step says what a step did, in a line.
 func (s *setup) step(what, format string, args ...any) error {
-	return s.env.Print("%-8s %s\n", what, fmt.Sprintf(format, args...))
+	return wiring.Step(s.env, what, format, args...)
 }
 
 // would is how a step begins to say what it does: nothing, in a dry run.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"engramd/internal/cli/cliutil"
-	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/platform/service"
@@ -88,7 +87,7 @@ func OpenRelay(env *cliutil.Env, relay string) bool {
 // findWriters asks whether a local relay that takes everybody's events is to take
 // those of this configuration's people and agents alone. With nobody to ask it stays
 // as it is.
-func (s *setup) findWriters(ctx context.Context) error {
+func (s *setup) findWriters(ctx context.Context) (err error) {
 	text, url := unitAt(s.env)
 	if !s.f.local || text == "" || !writersIn(text).open() {
 		return nil
@@ -97,14 +96,10 @@ func (s *setup) findWriters(ctx context.Context) error {
 		s.env.Note("the relay at %s takes everybody's events: engramctl setup --local without --yes asks whether that is meant", url)
 		return nil
 	}
-	answer, err := s.ask(ctx, "The relay at "+url+" takes everybody's events. Let only you and your agents write there? [Y/n] ", "--yes")
-	switch strings.ToLower(answer) {
-	case "", "y", "yes":
-		s.narrow = true
-	case "n", "no":
-	default:
-		return exit.Usagef("%q is neither yes nor no", answer)
+	if !s.Answers() {
+		return s.Missing("--yes")
 	}
+	s.narrow, err = s.Agrees(ctx, "The relay at "+url+" takes everybody's events. Let only you and your agents write there?", true)
 	return err
 }
 

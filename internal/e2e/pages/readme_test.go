@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +25,10 @@ func TestMain(m *testing.M) {
 // output, and then has a client read over MCP with the settings that setup
 // wrote.
 func TestGoldenFiveMinutes(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "ada")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	section, shown, got, err := fiveMinutes(context.Background(), t, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +112,11 @@ func readOverMCP(t *testing.T, dir string) {
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	server := file.MCPServers["engram"]
+	servers := slices.Collect(maps.Values(file.MCPServers))
+	if len(servers) != 1 {
+		t.Fatalf("%d servers", len(servers))
+	}
+	server := servers[0]
 	cmd := exec.Command(server.Command, server.Args...)
 	cmd.Env = Env(dir, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_CACHE_HOME=")
 	for name, value := range server.Env {

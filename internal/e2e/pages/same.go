@@ -6,7 +6,7 @@ import (
 )
 
 // varying are the parts of an output that are others each time: keys (in hex,
-// alone on a line), times, cut ids. Hashes of texts stay.
+// alone on a line), times, cut ids, and the project of ada's home. Hashes of texts stay.
 var varying = []struct {
 	find *regexp.Regexp
 	name string
@@ -15,6 +15,7 @@ var varying = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
 	{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "ID"},
 	{regexp.MustCompile(`(?m)^[0-9a-f]{64}$`), "PUBKEY"},
+	{regexp.MustCompile(`mem/projects/ada-[0-9a-f]{8}\b`), "FOLDER"},
 }
 
 func masked(text string) string {

@@ -1,4 +1,5 @@
-package files
+// Package from brings in what other tools remember.
+package from
 
 import (
 	"context"
@@ -7,11 +8,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"engramd/internal/cli/ask"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
@@ -23,24 +26,25 @@ import (
 	"engramd/nips/nipae"
 )
 
-// fromOptions are what engramctl import --from is told.
-type fromOptions struct {
-	from, prefix, trust string
-	update, allow       bool
+// Options are what engramctl import --from is told.
+type Options struct {
+	From, Prefix, Trust string
+	Update, Allow       bool
 }
 
-func (f *fromOptions) flags(c *cobra.Command) {
+// Flags adds the flags of --from.
+func (f *Options) Flags(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.from, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(foreign.Names(), ", "))
+	fs.StringVar(&f.From, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(foreign.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(foreign.Names(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
-	fs.StringVar(&f.prefix, "prefix", "", "with --from: `SLUG` below which everything goes (default mem/imported/SOURCE)")
-	fs.StringVar(&f.trust, "trust", "", "`observed` if you vouch for all of it as if the agent had written it (default external, but for the agent's own folder)")
-	fs.BoolVar(&f.update, "update", false, "with --from: also write what has changed at its source since it was imported")
-	cliutil.SecretFlag(c, &f.allow)
+	fs.StringVar(&f.Prefix, "prefix", "", "with --from: `SLUG` below which everything goes (default mem/imported/SOURCE)")
+	fs.StringVar(&f.Trust, "trust", "", "`observed` if you vouch for all of it as if the agent had written it (default external, but for the agent's own folder)")
+	fs.BoolVar(&f.Update, "update", false, "with --from: also write what has changed at its source since it was imported")
+	cliutil.SecretFlag(c, &f.Allow)
 }
 
-// importFromHelp is the help of --from.
-func importFromHelp() string {
+// Help is the help of --from.
+func Help() string {
 	var b strings.Builder
 	b.WriteString(`With --from, PATH is the folder or the file in which another tool keeps its memory:
 
@@ -52,8 +56,10 @@ func importFromHelp() string {
 Everything goes below mem/imported/SOURCE, or --prefix. What would be written is shown;
 --yes writes it. What is not understood is listed as left, with the reason.
 
-What is written is external, somebody else's words, whatever a text says of itself;
---trust observed says that you vouch for all of it. Its place is kept as path. Links to
+What is written is external, somebody else's words, whatever a text says of itself: no
+session is told it unasked. --trust observed says that you vouch for all of it; of the
+memory of claude-code and codex --yes asks on the terminal whether it is this agent's own
+words, which is the same. Its place is kept as path. Links to
 what is imported as well become [[slug]]. A text that is too long for one memory becomes
 several that are linked.
 
@@ -66,14 +72,40 @@ what it has, nothing is written (exit code 4). docs/importing.md has more.`)
 	return b.String()
 }
 
-// importFrom reads what another tool remembers and writes it, or shows what it
+// WhoseWords asks what a harness's own memory is to count as.
+const WhoseWords = "Are these this agent's own words, as if it had written them here?"
+
+// ownSources are the harnesses whose memory may be this agent's own.
+var ownSources = []string{"claude-code", "codex"}
+
+// own says whether these are this agent's own words.
+func (f *Options) own(own bool) {
+	f.Trust = map[bool]string{true: frontmatter.Observed.String(), false: frontmatter.External.String()}[own]
+}
+
+// Own copies what a harness remembers by itself; own says that these are this
+// agent's own words.
+func Own(ctx context.Context, env *cliutil.Env, source, path string, own bool) error {
+	f := Options{From: source}
+	f.own(own)
+	return Import(ctx, env, path, f, true)
+}
+
+// Import reads what another tool remembers and writes it, or shows what it
 // would write.
-func importFrom(ctx context.Context, env *cliutil.Env, path string, f fromOptions, yes bool) error {
+func Import(ctx context.Context, env *cliutil.Env, path string, f Options, yes bool) error {
+	if person := (ask.Person{Env: env, Quiet: env.Flags.JSON}); yes && f.Trust == "" && slices.Contains(ownSources, f.From) && person.Answers() {
+		own, err := person.Agrees(ctx, WhoseWords, false)
+		if err != nil {
+			return err
+		}
+		f.own(own)
+	}
 	source, stamp, err := f.check()
 	if err != nil {
 		return err
 	}
-	found, err := readSource(env, source, path, f.prefix)
+	found, err := readSource(env, source, path, f.Prefix)
 	if err != nil {
 		return err
 	}
@@ -96,7 +128,7 @@ func importFrom(ctx context.Context, env *cliutil.Env, path string, f fromOption
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
 	}
-	in := &importing{Env: env, m: m, left: found.Left, update: f.update, out: importedOut{Source: source.Name, DryRun: !yes}}
+	in := &importing{Env: env, m: m, left: found.Left, update: f.Update, out: importedOut{Source: source.Name, Trust: stamp.Most.String(), DryRun: !yes}}
 	listing, status, err := m.ListAll(ctx)
 	if in.status = status; err != nil {
 		return env.Report(status, err)
@@ -105,7 +137,7 @@ func importFrom(ctx context.Context, env *cliutil.Env, path string, f fromOption
 		return env.Report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
 	}
 	in.steps = foreign.Plan(found.Items, held(listing), stamp)
-	in.guard(f.allow)
+	in.guard(f.Allow)
 	if yes {
 		err = opened.Copies.InBulk(ctx, func() error { return in.write(ctx) })
 		if ctx.Err() != nil {
@@ -127,21 +159,21 @@ func silent(s client.Status) error {
 }
 
 // check reads the flags.
-func (f fromOptions) check() (foreign.Source, frontmatter.Stamp, error) {
-	source, ok := foreign.ByName(f.from)
-	stamp := frontmatter.Stamp{Now: time.Now(), Source: "import:" + f.from, Most: frontmatter.External}
-	switch f.trust {
+func (f Options) check() (foreign.Source, frontmatter.Stamp, error) {
+	source, ok := foreign.ByName(f.From)
+	stamp := frontmatter.Stamp{Now: time.Now(), Source: "import:" + f.From, Most: frontmatter.External}
+	switch f.Trust {
 	case "", frontmatter.External.String():
 	case frontmatter.Observed.String():
 		stamp.Most = frontmatter.Observed
 	default:
-		return source, stamp, exit.Usagef("--trust %q: what is imported is external, or observed if you vouch for it", f.trust)
+		return source, stamp, exit.Usagef("--trust %q: what is imported is external, or observed if you vouch for it", f.Trust)
 	}
 	if !ok {
-		return source, stamp, exit.Usagef("--from %q: want one of %s", f.from, strings.Join(foreign.Names(), ", "))
+		return source, stamp, exit.Usagef("--from %q: want one of %s", f.From, strings.Join(foreign.Names(), ", "))
 	}
-	if f.prefix != "" {
-		slug, err := nipae.NormalizeSlug(strings.TrimSuffix(f.prefix, "/"))
+	if f.Prefix != "" {
+		slug, err := nipae.NormalizeSlug(strings.TrimSuffix(f.Prefix, "/"))
 		if err != nil || slug.IsCore() || len(slug) > 120 {
 			return source, stamp, exit.Usagef("--prefix: want a slug of at most 120 characters that begins with mem/")
 		}

@@ -1,4 +1,4 @@
-package files
+package from
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 	"engramd/internal/client/memory"
 )
 
-// TestPacer: however fast relays are, no second gets more memories than one
+// TestPace: however fast relays are, no second gets more memories than one
 // listing can return.
-func TestPacer(t *testing.T) {
+func TestPace(t *testing.T) {
 	now := time.Unix(1000, 0)
 	in := map[int64]int{}
-	p := pacer{now: func() time.Time { return now }, wait: func(_ context.Context, d time.Duration) error {
+	p := &Pace{now: func() time.Time { return now }, wait: func(_ context.Context, d time.Duration) error {
 		if d <= 0 || d > time.Second {
 			t.Errorf("it waits %v", d)
 		}
@@ -22,7 +22,7 @@ func TestPacer(t *testing.T) {
 	}}
 	for range 100 {
 		in[now.Unix()] += memory.MaxAdded
-		if err := p.wrote(t.Context(), memory.MaxAdded); err != nil {
+		if err := p.Wrote(t.Context(), memory.MaxAdded); err != nil {
 			t.Fatal(err)
 		}
 		now = now.Add(time.Millisecond)

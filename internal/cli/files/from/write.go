@@ -1,4 +1,4 @@
-package files
+package from
 
 import (
 	"context"
@@ -35,6 +35,7 @@ type importing struct {
 type importedOut struct {
 	cliutil.AnswerOut
 	Source string         `json:"source"`
+	Trust  string         `json:"trust"` // external, or observed
 	DryRun bool           `json:"dry_run"`
 	Wrote  int            `json:"wrote"`
 	Counts map[string]int `json:"counts"`
@@ -68,14 +69,14 @@ func (in *importing) write(ctx context.Context) error {
 		}
 	}
 	defer in.bar(ctx, len(news)+len(changes))()
-	pace := pacer{now: time.Now, wait: pause}
+	pace := NewPace()
 	for len(news) > 0 {
 		batch := news[:min(memory.MaxAdded, len(news))]
 		news = news[len(batch):]
 		if err := in.add(ctx, batch); err != nil {
 			return err
 		}
-		if err := pace.wrote(ctx, len(batch)); err != nil {
+		if err := pace.Wrote(ctx, len(batch)); err != nil {
 			return err
 		}
 	}
@@ -99,15 +100,19 @@ func (in *importing) bar(ctx context.Context, of int) func() {
 	return func() { in.Err() }
 }
 
-// pacer waits for the next second when one is full.
-type pacer struct {
+// Pace waits for the next second when one is full.
+type Pace struct {
 	now      func() time.Time
 	wait     func(context.Context, time.Duration) error
 	second   int64
 	inSecond int
 }
 
-func (p *pacer) wrote(ctx context.Context, n int) error {
+// NewPace is one that nothing was written at.
+func NewPace() *Pace { return &Pace{now: time.Now, wait: pause} }
+
+// Wrote counts n memories, and waits if the second is full with them.
+func (p *Pace) Wrote(ctx context.Context, n int) error {
 	now := p.now()
 	if now.Unix() != p.second {
 		p.second, p.inSecond = now.Unix(), 0
