@@ -170,7 +170,7 @@ func TestWritesNothingButItsOwn(t *testing.T) {
 			e := Entry{Binary: "/usr/bin/engramctl", Profile: "work", Scope: scope}
 			all, _ := install(t, h, files{}, roots, e)
 			for path, text := range all {
-				text = strings.ToLower(strings.ReplaceAll(text, CursorRule, ""))
+				text = strings.ToLower(strings.NewReplacer(CursorRule, "", codexPasses, "").Replace(text)) // names of variables are no secret
 				for _, word := range banned {
 					if strings.Contains(text, word) {
 						t.Errorf("%s: %s holds %q", h.Name, path, word)

@@ -26,6 +26,10 @@ var tomlBlock = regexp.MustCompile(`(?m)^# >>> engram, ` + sumPlace + `[0-9a-f]{
 // would allow it, Codex's does not.
 var tomlInline = regexp.MustCompile(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
 
+// codexPasses are the variables that Codex hands to the server beside HOME and PATH: those
+// by which hooks, which have them all, find the same memory and state.
+const codexPasses = `["DBUS_SESSION_BUS_ADDRESS", "ENGRAM_CONFIG", "ENGRAM_HOOKS", "ENGRAM_KEY_FILE", "ENGRAM_KEY_PASSWORD_FILE", "ENGRAM_OWNER", "ENGRAM_PROFILE", "ENGRAM_RELAYS", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"]`
+
 // body are our tables, with sumPlace in the first comment: the server, which of its
 // tools run unasked, and that Codex is to keep no memory of its own. What e leaves open
 // is as was says.
@@ -37,7 +41,7 @@ func (f tomlForm) body(was *tomlDoc) string {
 	}
 	var b strings.Builder
 	b.WriteString("# >>> engram, " + sumPlace + "\n[mcp_servers." + e.Name + "]\n")
-	b.WriteString("command = " + tomlText(e.Binary) + "\nargs = [" + strings.Join(args, ", ") + "]\n")
+	b.WriteString("command = " + tomlText(e.Binary) + "\nargs = [" + strings.Join(args, ", ") + "]\nenv_vars = " + codexPasses + "\n")
 	if e.Allow.on(was.allows) {
 		for _, tool := range e.Free {
 			b.WriteString("tools." + tool + ".approval_mode = \"approve\"\n")
