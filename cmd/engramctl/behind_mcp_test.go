@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -156,30 +155,17 @@ func mcpRecalled(c lostCell, got hooked) string { return c.line(got, ends(got, 0
 func TestBehindTools(t *testing.T) {
 	t.Parallel()
 	l := newLostTable(t, "mem/notes")
-	for _, condition := range conditions {
-		t.Run(condition, func(t *testing.T) {
-			l.is(condition)
-			var cells sync.WaitGroup
-			for _, m := range l.machines {
-				if m.mortal != (condition == expiredThere) {
-					continue
+	l.cells(t, func(t *testing.T, c lostCell, m *machine) {
+		began := time.Now().Truncate(time.Second)
+		m.serves(func(session *sdk.ClientSession) {
+			for i := range toolReads {
+				q := toolReads[(i+len(c.String()))%len(toolReads)] // another one is the first
+				if got := q.of(t, session, began); q.wrong(c, got) != "" {
+					t.Errorf("%v: %s %v: %s: %d %s", c, q.tool, q.args, q.wrong(c, got), got.code, got.stdout)
 				}
-				m.again()
-				c, began := lostCell{condition, m.knows}, time.Now().Truncate(time.Second)
-				cells.Go(func() {
-					m.serves(func(session *sdk.ClientSession) {
-						for i := range toolReads {
-							q := toolReads[(i+len(c.String()))%len(toolReads)] // another one is the first
-							if got := q.of(t, session, began); q.wrong(c, got) != "" {
-								t.Errorf("%v: %s %v: %s: %d %s", c, q.tool, q.args, q.wrong(c, got), got.code, got.stdout)
-							}
-						}
-					})
-				})
 			}
-			cells.Wait()
 		})
-	}
+	})
 }
 
 // serves has a client speak to an MCP server of the machine.

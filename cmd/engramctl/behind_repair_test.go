@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -16,29 +15,18 @@ import (
 func TestBehindRepairs(t *testing.T) {
 	t.Parallel()
 	l := newLostTable(t, "mem/notes")
-	for _, condition := range conditions {
-		t.Run(condition, func(t *testing.T) {
-			l.is(condition)
-			var cells sync.WaitGroup
-			for _, m := range l.machines {
-				if m.mortal != (condition == expiredThere) {
-					continue
-				}
-				m.again()
-				cells.Go(func() {
-					c := lostCell{condition, m.knows}
-					if wrong := l.repairs(t, c, m); wrong != "" {
-						t.Errorf("%v: %s", c, wrong)
-					}
-				})
-			}
-			cells.Wait()
-		})
+	l.cells(t, l.repairs)
+}
+
+// repairs repairs a cell, and gives up what is left.
+func (l *lostTable) repairs(t *testing.T, c lostCell, m *machine) {
+	if wrong := l.repaired(t, c, m); wrong != "" {
+		t.Errorf("%v: %s", c, wrong)
 	}
 }
 
-// repairs repairs a cell, and gives up what is left; "" is well.
-func (l *lostTable) repairs(t *testing.T, c lostCell, m *machine) string {
+// repaired is what repairs finds wrong; "" is well.
+func (l *lostTable) repaired(t *testing.T, c lostCell, m *machine) string {
 	shown := map[string][]*nostr.Event{}
 	for slug := range m.newest {
 		shown[slug] = l.versions(t, m, slug)

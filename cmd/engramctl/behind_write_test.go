@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -102,20 +101,7 @@ func TestBehindWrites(t *testing.T) {
 		}
 	}
 	l := newLostTable(t, slugs...)
-	for _, condition := range conditions {
-		t.Run(condition, func(t *testing.T) {
-			l.is(condition)
-			var cells sync.WaitGroup
-			for _, m := range l.machines {
-				if m.mortal != (condition == expiredThere) {
-					continue
-				}
-				m.again()
-				cells.Go(func() { l.writes(t, lostCell{condition, m.knows}, m) })
-			}
-			cells.Wait()
-		})
-	}
+	l.cells(t, l.writes)
 }
 
 // writes does every change of a cell.
