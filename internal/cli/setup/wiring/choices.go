@@ -52,7 +52,7 @@ func (w *Wiring) FindServer(context.Context) error {
 func (w *Wiring) FindAllow(ctx context.Context) error {
 	switch {
 	case w.Allow != harness.Keep:
-	case slices.ContainsFunc(w.chosen(), func(h harness.Harness) bool { return len(w.decided(h).Asked) > 0 }):
+	case slices.ContainsFunc(w.chosen(), func(h harness.Harness) bool { by := w.decided(h); return by.Plugin == "" && len(by.Asked) > 0 }):
 		yes, err := w.Agrees(ctx, "May your agent use its memory without asking?", true)
 		if yes {
 			w.Allow = harness.On
@@ -71,31 +71,28 @@ func (w *Wiring) decided(h harness.Harness) harness.Decided {
 func (w *Wiring) FindBuiltin(ctx context.Context) (err error) {
 	w.muted = map[string]bool{}
 	for _, h := range w.chosen() {
-		b := w.decided(h).Builtin
-		if b != nil && !b.Off {
-			off := w.NoBuiltin
-			if !off {
-				off, err = w.Agrees(ctx, fmt.Sprintf("%s keeps a memory of its own, in %s (%s), and is told to write there first. Enter keeps both. Switch it off?", h.Title, b.Where, cliutil.Counted(b.Files, "file", "files")), false)
-			}
-			w.muted[h.Name] = off
-		}
-		if err != nil || b == nil || b.Files == 0 {
+		by := w.decided(h)
+		b := by.Builtin
+		if b == nil {
 			continue
 		}
-		yes, err := w.Agrees(ctx, fmt.Sprintf("Copy what %s has there into this memory?", h.Title), false)
+		if w.muted[h.Name] = w.NoBuiltin && !b.Off; !w.NoBuiltin && !b.Off && by.Plugin == "" {
+			w.muted[h.Name], err = w.Agrees(ctx, fmt.Sprintf("%s keeps a memory of its own, in %s (%s), and is told to write there first. Enter keeps both. Switch it off?", h.Title, b.Where, cliutil.Counted(b.Files, "file", "files")), false)
+		}
+		it := copied{source: b.Import, path: b.Where}
+		copies := false
+		if err == nil && b.Files > 0 {
+			copies, err = w.Agrees(ctx, fmt.Sprintf("Copy what %s has there into this memory?", h.Title), false)
+		}
+		if err == nil && copies {
+			it.own, err = w.Agrees(ctx, from.WhoseWords, false)
+			w.copied = append(w.copied, it)
+		}
 		if err != nil {
 			return err
 		}
-		if !yes {
-			continue
-		}
-		own, err := w.Agrees(ctx, from.WhoseWords, false)
-		if err != nil {
-			return err
-		}
-		w.copied = append(w.copied, copied{b.Import, b.Where, own})
 	}
-	return err
+	return nil
 }
 
 // Copy copies what harnesses remember by themselves, where that was agreed to.
