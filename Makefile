@@ -193,8 +193,9 @@ harness-deps: ## Node.js and npm from Debian when they are missing, and the harn
 	@command -v npm >/dev/null || (apt-get update && apt-get install -y --no-install-recommends nodejs npm)
 	@set -e; for name in $(HARNESSES); do \
 		from=testdata/harnesses/$$name to=$(HARNESS_CACHE)/$$name; mkdir -p $$to; \
-		if cmp -s $$from/package-lock.json $$to/package-lock.json && test -f $$to/node_modules/.package-lock.json; then continue; fi; \
-		echo "== $$name"; cp $$from/package.json $$from/package-lock.json $$to; (cd $$to && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error); \
+		if cmp -s $$from/package-lock.json $$to/installed.json; then continue; fi; \
+		echo "== $$name"; rm -rf $$to/node_modules; cp $$from/package.json $$from/package-lock.json $$to; \
+		(cd $$to && npm install --ignore-scripts --no-audit --no-fund --loglevel=error); cp $$from/package-lock.json $$to/installed.json; \
 	done
 
 harness-test: test-programs harness-deps ## sessions in the harnesses that people use, against a stand-in for their model; prints what a memory costs in each

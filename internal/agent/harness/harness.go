@@ -142,7 +142,7 @@ func (h Harness) Decided(fsys Reader, r Roots, server string, tools []string) De
 
 // All lists the harnesses in the order in which they are shown.
 func All() []Harness {
-	return []Harness{claude(), codex(), cursor(), opencode(), generic()}
+	return []Harness{claude(), codex(), cursor(), opencode(), gemini(), qwen(), generic()}
 }
 
 // Named finds a harness by its name.

@@ -35,11 +35,13 @@ const (
 	Codex    Harness = "codex"
 	Cursor   Harness = "cursor"
 	OpenCode Harness = "opencode"
+	Gemini   Harness = "gemini"
+	Qwen     Harness = "qwen"
 	Generic  Harness = "generic"
 )
 
 // Harnesses are all of them.
-var Harnesses = []Harness{Claude, Codex, Cursor, OpenCode, Generic}
+var Harnesses = []Harness{Claude, Codex, Cursor, OpenCode, Gemini, Qwen, Generic}
 
 // Known reports whether there is such an event and such a harness.
 func Known(e Event, h Harness) bool {
@@ -54,9 +56,11 @@ func (h Harness) Injects(e Event) bool {
 	switch e {
 	case SessionStart, Stop:
 		return true
-	case Prompt, SubagentStart:
+	case Prompt:
 		// Cursor's answer there is a decision about a permission, and nothing else.
 		return h != Cursor
+	case SubagentStart:
+		return h != Cursor && h != Gemini // which has no such event
 	}
 	return false
 }

@@ -70,8 +70,12 @@ func (m Measure) begin(text string, most int) string {
 	return strings.TrimRight(text[:end], " ")
 }
 
-// claudeNames are the events in the words of Claude Code and Codex.
-var claudeNames = map[Event]string{SessionStart: "SessionStart", Prompt: "UserPromptSubmit", SubagentStart: "SubagentStart"}
+// claudeNames are the events in the words of Claude Code, Codex and Qwen Code, and
+// geminiNames those of Gemini CLI.
+var (
+	claudeNames = map[Event]string{SessionStart: "SessionStart", Prompt: "UserPromptSubmit", SubagentStart: "SubagentStart"}
+	geminiNames = map[Event]string{SessionStart: "SessionStart", Prompt: "BeforeAgent"}
+)
 
 type added struct {
 	Event string `json:"hookEventName"`
@@ -85,16 +89,17 @@ func Shape(h Harness, e Event, text string) string {
 	if text == "" || !h.Injects(e) {
 		return ""
 	}
+	names := map[Harness]map[Event]string{Claude: claudeNames, Codex: claudeNames, Qwen: claudeNames, Gemini: geminiNames}[h]
 	switch {
-	case (h == Claude || h == Codex) && e == Stop:
+	case names != nil && e == Stop:
 		return line(struct {
 			Decision string `json:"decision"`
 			Reason   string `json:"reason"`
 		}{"block", text})
-	case h == Claude || h == Codex:
+	case names != nil:
 		return line(struct {
 			Added added `json:"hookSpecificOutput"`
-		}{added{claudeNames[e], text}})
+		}{added{names[e], text}})
 	case h == Cursor && e == Stop:
 		return line(struct {
 			Message string `json:"followup_message"`

@@ -57,7 +57,7 @@ func (l *life) cost(version string) cost {
 	for line := range strings.Lines(l.known.said()) {
 		instructs = instructs || strings.Contains(line, firstLine)
 		if had[line]--; had[line] < 0 {
-			if instructs || strings.HasPrefix(line, "mcp__") {
+			if instructs || strings.HasPrefix(strings.TrimLeft(line, "- \""), "mcp__") {
 				c.instructions += len(line)
 			} else {
 				c.told += len(line)

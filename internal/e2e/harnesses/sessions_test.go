@@ -5,6 +5,7 @@ package harnesses
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,6 +77,7 @@ type life struct {
 	*home
 	program
 	command     []string
+	sessions    int
 	bare, known request // the first requests of a session before setup, and of the one that knows
 }
 
@@ -115,7 +117,8 @@ func (l *life) withoutAllow() {
 	l.setup(l.asked("--no-allow")...)
 	results := results(l.session("atlas", "Remember it. "+scripted(write("mem/asked", "Whether one may."), call{Tool: "memory_delete", Input: json.RawMessage(`{"slug": "mem/asked"}`)})))
 	_, err := l.try("", l.dir, "engramctl", "mem", "get", "mem/asked")
-	if (err == nil) != l.deletes || (l.asks != "") != strings.Contains(results, cmp.Or(l.asks, "approv")) {
+	refused := l.asks == hidden && results == "" || l.asks != hidden && strings.Contains(results, cmp.Or(l.asks, "approv"))
+	if (err == nil) != l.deletes || (l.asks != "") != refused {
 		l.t.Errorf("without --allow the tools gave %s; read again: %v", results, err)
 	}
 }
@@ -168,19 +171,34 @@ func (l *life) session(folder, prompt string) []request {
 	if err != nil || len(all) == 0 {
 		l.t.Fatalf("a session of %s: %v, %d requests, and besides %v\n%s", l.title, err, len(all), other, out)
 	}
+	if dir := os.Getenv("HARNESS_RECORD"); dir != "" {
+		l.sessions++
+		for i, r := range all {
+			name := filepath.Join(dir, fmt.Sprintf("%s-%d-%d.json", l.name, l.sessions, i))
+			if err := os.WriteFile(name, []byte(r.body), 0o600); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+	}
 	l.t.Logf("%d requests; asked for besides: %s", len(all), strings.Join(other, ", "))
 	return all
 }
 
-// results are what the tools gave in a session.
-func results(all []request) string {
-	var texts []string
-	for _, it := range all[len(all)-1].items {
-		if it.role == "tool" && !strings.Contains(it.id, findMark) {
-			texts = append(texts, it.text)
+// results are what the tools gave in a session, as its longest request has them: some
+// harnesses ask a model for more when a session ends.
+func results(all []request) (longest string) {
+	for _, r := range all {
+		var texts []string
+		for _, it := range r.items {
+			if it.role == "tool" && !strings.Contains(it.id, findMark) {
+				texts = append(texts, it.text)
+			}
+		}
+		if joined := strings.Join(texts, "\n"); len(joined) > len(longest) {
+			longest = joined
 		}
 	}
-	return strings.Join(texts, "\n")
+	return longest
 }
 
 func write(slug, text string) call {

@@ -166,24 +166,30 @@ func (r request) next() answer {
 		return answer{}
 	}
 	c, id := script[done], fmt.Sprintf("call_%d", len(r.items))
-	var search *tool
-	for i, t := range r.tools {
+	search, through := "", ""
+	for _, t := range r.tools {
 		if t.ours() && t.own() == c.Tool {
 			c.Tool, c.space = t.name, t.space
 			return answer{&c, id}
 		}
-		if t.name == "ToolSearch" {
-			search = &r.tools[i]
+		switch t.name {
+		case "ToolSearch", "tool_search":
+			search = t.name
+		case "tool_call":
+			through = t.name
 		}
 	}
 	name := regexp.MustCompile(`\bmcp__engram[\w-]*__` + c.Tool + `\b`).FindString(r.said())
 	switch {
-	case search == nil || name == "":
+	case search == "" || name == "":
 		return answer{}
 	case !found:
-		return answer{&call{Tool: search.name, Input: json.RawMessage(encode(m{"query": "select:" + name}))}, findMark + id}
+		return answer{&call{Tool: search, Input: json.RawMessage(encode(m{"query": "select:" + name}))}, findMark + id}
 	}
 	c.Tool = name
+	if through != "" { // Qwen Code runs a tool that was looked for by another
+		c = call{Tool: through, Input: json.RawMessage(encode(m{"name": name, "arguments": c.Input}))}
+	}
 	return answer{&c, id}
 }
 
