@@ -142,6 +142,8 @@ func TestBrought(t *testing.T) {
 		"/work/opencode.jsonc":            "{ // x\n \"mcp\": {\"engrams\": {}}}",
 		"/work/atlas/sub/opencode.json":   `{"mcp": [`,
 		"/home/ana/.cursor/mcp.json":      `{"mcpServers": {"engram-k3x9": {}}}`,
+		"/work/.gemini/settings.json":     `{"mcpServers": {"engram-gem": {}}}`,
+		"/work/.qwen/settings.json":       `{"mcpServers": {"engram-qwe": {}}}`,
 		"/home/ana/.claude.json":          `{"mcpServers": {"engram-k3x9": {}}, "projects": {"/work/x": {"mcpServers": {"engram-k3x9": {}, "engram": {}}}, "/y": {}}}`,
 		"/home/ana/code/.cursor/mcp.json": `{"mcpServers": {"engram-k3x9": {}}}`,
 	}
@@ -151,7 +153,7 @@ func TestBrought(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := names(Brought(all, roots, "/work/atlas/sub")), []string{"/work/atlas/.mcp.json engram", "/work/atlas/.mcp.json Engram-x", "/work/atlas/.codex/config.toml engram-k3x9", "/work/opencode.jsonc engrams"}; !slices.Equal(got, want) {
+	if got, want := names(Brought(all, roots, "/work/atlas/sub")), []string{"/work/atlas/.mcp.json engram", "/work/atlas/.mcp.json Engram-x", "/work/atlas/.codex/config.toml engram-k3x9", "/work/.gemini/settings.json engram-gem", "/work/.qwen/settings.json engram-qwe", "/work/opencode.jsonc engrams"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	if got := Brought(all, roots, "/home/ana"); len(got) > 0 {

@@ -17,7 +17,7 @@ var byHand = []struct{ name, title, where, page, member string }{
 	{"zed", "Zed", "its settings file (zed: open settings file)", "zed.dev/docs/ai/mcp", "context_servers"},
 	{"cline", "Cline", "cline_mcp_settings.json (MCP Servers > Configure > Configure MCP Servers)", "docs.cline.bot/mcp/configuring-mcp-servers", "mcpServers"},
 	{"continue", "Continue", "~/.continue/config.yaml", "docs.continue.dev/customize/deep-dives/mcp", "- "},
-	{"vscode", "VS Code", "mcp.json of the user profile (MCP: Open User Configuration)", "code.visualstudio.com/docs/copilot/reference/mcp-configuration", "servers"},
+	{"vscode", "VS Code", "mcp.json of the user profile (MCP: Open User Configuration)", "code.visualstudio.com/docs/agents/reference/mcp-configuration", "servers"},
 	{"hermes", "Hermes Agent", "~/.hermes/config.yaml", "hermes-agent.nousresearch.com/docs/user-guide/features/mcp", ""},
 	{"antigravity", "Antigravity", "mcp_config.json (MCP Servers > Manage MCP Servers > View raw config)", "antigravity.google/docs/mcp", "mcpServers"},
 }
