@@ -39,6 +39,7 @@ var reads = []question{
 	{args: []string{"recall", "the gate"}, wrong: recalled},
 	{args: []string{"recall", "the gate", "--json"}, wrong: recalled},
 	{args: []string{"mem", "search", "gate"}, wrong: recalled},
+	{args: []string{"recall", "the gate", "--relay", "RELAY"}, wrong: recalledThere},
 	{args: []string{"wake"}, wrong: woken},
 	{args: []string{"wake", "--json"}, wrong: woken},
 	{args: []string{"hook", "session-start"}, stdin: hooks, wrong: begun},
@@ -166,15 +167,29 @@ func kept(c lostCell, got hooked) string {
 	return c.line(got, "")
 }
 
-// named is the end of a question to one relay: what that shows is the answer.
-func named(c lostCell, got hooked) string {
+// recalledThere is the end of what looks for words at one relay: where that shows no
+// memory at all, it is not said that nothing was ever written.
+func recalledThere(c lostCell, got hooked) string {
+	none := 0
+	if got.code == 6 && c.empty() && c.behind() && strings.Contains(got.stderr, "this agent has written") {
+		none = 6
+	}
+	return c.atRelay(got, none)
+}
+
+// named is the end of a question for one text to one relay.
+func named(c lostCell, got hooked) string { return c.atRelay(got, 1) }
+
+// atRelay is the end of a question to one relay: what that shows is the answer; none is
+// the code for nothing.
+func (c lostCell) atRelay(got hooked, none int) string {
 	shown := c.shown()
 	if c.condition == oneOfTwo {
 		shown = first
 	}
 	code := 0
 	if shown == nothing {
-		code = 1
+		code = none
 	}
 	if said := strings.Contains(got.stderr, "without --relay engramctl asks all relays"); said != (c.behind() || c.condition == oneOfTwo && c.knows != newMachine) {
 		return fmt.Sprintf("that this machine knows better is said: %v", said)

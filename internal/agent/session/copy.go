@@ -37,6 +37,7 @@ type Copy struct {
 	last  []follow.Outcome // of CatchUp
 	depth follow.Depth     // of CatchUp
 	stop  func()           // ends KeepCurrent; nil without it
+	knows *client.Status   // what this machine knows beside relays that a person named; nil where none is
 
 	settled chan struct{} // closed by KeepCurrent: see Settle
 	changed func()        // see Tell
@@ -55,12 +56,43 @@ func (l *Copy) follow() {
 	if l.changed != nil {
 		store = tellingStore{l.Copy, l.changed}
 	}
-	l.Follower = follow.New(follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Log: l.s.o.Log,
+	o := follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Log: l.s.o.Log,
 		Passed: func(ctx context.Context, full bool) { l.s.settler.settle(ctx, l.Copy, full) },
 		Sources: func() ([]follow.Source, bool) {
 			sources, whole := all()
 			return sources, whole && l.found.Load()
-		}})
+		}}
+	if l.knows != nil {
+		o.Passed = nil // nothing is laid over what is shown
+	}
+	l.Follower = follow.New(o)
+}
+
+// named makes a copy of what relays show that a person named for this one question. It is
+// in memory: the one on disk has what others show.
+func (c *Copies) named(ctx context.Context) (*Copy, error) {
+	kept, err := localcopy.Open(ctx, c.pair(), localcopy.Options{NoDisk: true})
+	if err != nil {
+		return nil, err
+	}
+	l := &Copy{Copy: kept, s: c.s, knows: &client.Status{}}
+	l.follow()
+	return l, nil
+}
+
+// beside asks what this machine knows beside what the copy has.
+func (l *Copy) beside(ctx context.Context) error {
+	lasts, err := l.Newest(ctx)
+	var shown []*nostr.Event
+	for _, last := range lasts {
+		if at, ok, err := l.At(ctx, last.D); err == nil && ok && at.Event != nil {
+			shown = append(shown, at.Event)
+		}
+	}
+	if err == nil {
+		*l.knows = l.s.Memory.Besides(ctx, shown, client.Status{})
+	}
+	return err
 }
 
 // Close ends the use of the copy.
@@ -80,12 +112,19 @@ func (l *Copy) Confirmed() answer.Source { return answer.Local(l.Copy, l.Followe
 // WithCopy runs do on the pair's local copy, caught up within a budget: see CatchUp.
 // What did not come in time is in the copy's freshness: do is called all the same.
 func (s *Session) WithCopy(ctx context.Context, budget time.Duration, do func(ctx context.Context, l *Copy) error) error {
-	l, err := s.Copies.Open(ctx, s.o.Note)
+	open := func() (*Copy, error) { return s.Copies.Open(ctx, s.o.Note) }
+	if s.o.Client.Named {
+		open = func() (*Copy, error) { return s.Copies.named(ctx) }
+	}
+	l, err := open()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = l.Close() }() // what was kept is kept; the rest comes again
-	if err := l.CatchUp(ctx, budget); err != nil {
+	if err = l.CatchUp(ctx, budget); err == nil && l.knows != nil {
+		err = l.beside(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	return do(ctx, l)
@@ -152,6 +191,9 @@ func (l *Copy) State(ctx context.Context) (state answer.State, err error) {
 // Status is what became of the relays, as of any question to them.
 func (l *Copy) Status(as answer.State) client.Status {
 	s := client.Status{Partial: as.Stale || as.Unfinished, Behind: as.Behind, Withheld: as.Withheld, BehindAt: as.BehindAt}
+	if k := l.knows; k != nil {
+		s.Named, s.Behind, s.BehindAt, s.Removed = k.Named, k.Behind, k.BehindAt, k.Removed
+	}
 	for _, o := range l.last {
 		s.Relays = append(s.Relays, client.RelayStatus{URL: o.URL, Err: o.Err, Events: o.Took, Complete: o.Err == nil})
 	}
