@@ -112,19 +112,29 @@ func (l *Copy) Confirmed() answer.Source { return answer.Local(l.Copy, l.Followe
 // WithCopy runs do on the pair's local copy, caught up within a budget: see CatchUp.
 // What did not come in time is in the copy's freshness: do is called all the same.
 func (s *Session) WithCopy(ctx context.Context, budget time.Duration, do func(ctx context.Context, l *Copy) error) error {
-	open := func() (*Copy, error) { return s.Copies.Open(ctx, s.o.Note) }
 	if s.o.Client.Named {
-		open = func() (*Copy, error) { return s.Copies.named(ctx) }
+		l, err := s.Copies.named(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = l.Close() }() // it was in memory
+		if err := l.CatchUp(ctx, budget); err != nil {
+			return err
+		}
+		if l.Answered() {
+			if err := l.beside(ctx); err != nil {
+				return err
+			}
+			return do(ctx, l)
+		}
+		budget = s.allow(CopyGrace) // nobody answered: the copy does, and says so
 	}
-	l, err := open()
+	l, err := s.Copies.Open(ctx, s.o.Note)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = l.Close() }() // what was kept is kept; the rest comes again
-	if err = l.CatchUp(ctx, budget); err == nil && l.knows != nil {
-		err = l.beside(ctx)
-	}
-	if err != nil {
+	if err := l.CatchUp(ctx, budget); err != nil {
 		return err
 	}
 	return do(ctx, l)
