@@ -90,6 +90,9 @@ func coreSection(title, text, partial string) Section {
 	return Section{Text: title + "\n" + quote.Notice + quote.Text(text, false), Budget: CoreBudget, Rest: "the core is longer; memory_read of core gives all of it"}
 }
 
+// IsUnavailable heads what an agent is told whose memory could not be read.
+const IsUnavailable = "[Agent Memory — unavailable]"
+
 // Unavailable is the section that stands where no memory could be read. seen says that
 // there was one, and kept that what is written waits on this machine.
 func Unavailable(why string, seen, kept bool) Section {
@@ -100,7 +103,7 @@ func Unavailable(why string, seen, kept bool) Section {
 	if kept {
 		now = "and write what should be remembered all the same: it is kept on this machine, and sent\nwhen a relay answers"
 	}
-	return Section{Text: "[Agent Memory — unavailable]\nYour memory could not be read: " + why + ". " + empty + ". Work without it, tell the\nuser so when it matters, " + now + ".\n"}
+	return Section{Text: IsUnavailable + "\nYour memory could not be read: " + why + ". " + empty + ". Work without it, tell the\nuser so when it matters, " + now + ".\n"}
 }
 
 // Again tells a session that began while no relay answered that one does, with the core;

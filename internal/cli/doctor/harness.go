@@ -145,7 +145,7 @@ func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event 
 	switch {
 	case err != nil:
 		d.fail(check, fmt.Errorf("%s %s: %w", name, event, err), "engramctl hook "+string(event)+" --harness "+name+" shows what it says")
-	case event == hook.SessionStart && strings.Contains(out, "[Agent Memory — unavailable]"):
+	case event == hook.SessionStart && strings.Contains(out, hook.IsUnavailable):
 		d.fail(check, fmt.Errorf("%s %s tells the agent that its memory is unavailable, after %v", name, event, took), "see the checks above")
 	case took > d.env.Allow(hookSlow):
 		d.add(check, warned, "see the relays above", "%s %s took %v", name, event, took)

@@ -47,6 +47,9 @@ func Run(ctx context.Context, e *cliutil.Env, stdin string, line bool, program s
 	cmd := exec.CommandContext(ctx, program, args...)
 	// What ENGRAM_HOOKS switches off was said.
 	cmd.Env = append(slices.DeleteFunc(slices.Clone(e.System.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
+	if path, named := e.ConfigPath(); named { // a harness is to have it too
+		cmd.Env = append(cmd.Env, "ENGRAM_CONFIG="+path)
+	}
 	cmd.WaitDelay, cmd.Dir = time.Second, e.Dir
 	in, err := cmd.StdinPipe()
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strings"
 
 	"engramd/internal/agent/harness"
@@ -24,11 +26,13 @@ func (w *Wiring) ShowStart(ctx context.Context) error {
 			continue
 		}
 		out, err := try.Run(ctx, w.Env, try.Sample(w.Env), false, st.Binary, try.OfProfile(st.Profile, "hook", string(hook.SessionStart), "--harness", h.Name)...)
-		if err != nil {
-			w.Env.Note("%s: the hook of a session's start: %v", h.Name, err)
-			return nil
-		}
 		text := told(out)
+		if err == nil && strings.Contains(text, hook.IsUnavailable) {
+			err = errors.New("it tells the agent that its memory is unavailable")
+		}
+		if err != nil {
+			return fmt.Errorf("the memory is kept, and all is written, but the hook with which %s begins a session fails: %w. engramctl doctor says why", h.Title, err)
+		}
 		if err := w.Env.Print("This is what your agent is told at its next start, about %s:\n\n", cliutil.Counted((len(text)+bytesPerToken-1)/bytesPerToken, "token", "tokens")); err != nil {
 			return err
 		}
