@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"engramd/internal/cli/session"
 	"engramd/internal/e2e/relaytest"
 )
 
@@ -26,8 +25,9 @@ func TestThousandIntentions(t *testing.T) {
 	}
 	r.plant(url, texts)
 	r.asked("session-start", "zero", "")
+	const most = 10 * 115 * time.Millisecond // an idle machine's target, ten times
 	best := time.Hour
-	for n := 0; n < 5 || n < 40 && best > 10*session.HookBudget; n++ { // other programs run beside a test
+	for n := 0; n < 5 || n < 40 && best > most; n++ { // other programs run beside a test
 		began := time.Now()
 		got := r.asked("prompt", fmt.Sprint("s", n), "Let us plan the newsletter and the garden for Thursday, with the budget.")
 		best = min(best, time.Since(began))
@@ -36,7 +36,7 @@ func TestThousandIntentions(t *testing.T) {
 		}
 	}
 	t.Logf("a prompt beside 1,000 triggers takes %v", best)
-	if best > 10*session.HookBudget {
+	if best > most {
 		t.Errorf("it takes %v", best)
 	}
 }

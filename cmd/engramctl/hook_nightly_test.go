@@ -13,9 +13,9 @@ import (
 	memorystate "engramd/internal/memory/state"
 )
 
-// TestHookBesideOthers: while another process holds the state locked,
-// session-start still prints the core, and a prompt hook waits no longer than
-// it may and then prints nothing.
+// TestHookBesideOthers: while another process holds the state locked, session-start still
+// prints the core, and a prompt is told what bears on it, and waits no longer than it may
+// to note that.
 func TestHookBesideOthers(t *testing.T) {
 	url := relaytest.Start(t, relaytest.Options{}).URL
 	r := newHookRig(t, url)
@@ -39,17 +39,16 @@ func TestHookBesideOthers(t *testing.T) {
 				break
 			}
 		}
-		r.patience, r.slack = 300*time.Millisecond, 0
+		r.patience, r.slack = 2*time.Second, 0
 		best := time.Hour
 		for try := 0; try < 5 && best > 5*time.Second; try++ { // SQLite would wait for 10
 			began := time.Now()
-			if got := r.hook("claude", "prompt", said); got != "" {
-				t.Errorf("beside a writer a prompt is told %s", got)
+			if got := r.hook("claude", "prompt", said); strings.Contains(got, "in spring") {
+				best = min(best, time.Since(began))
 			}
-			best = min(best, time.Since(began))
 		}
 		if best > 5*time.Second {
-			t.Errorf("a prompt waits for %v", best)
+			t.Errorf("beside a writer a prompt is answered and waits for %v", best)
 		}
 		close(free)
 		if err := <-ended; err != nil {

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
+	memorystate "engramd/internal/memory/state"
 	"engramd/internal/platform/files"
 )
 
@@ -30,7 +31,7 @@ func TestHookBesidePipes(t *testing.T) {
 		r.patience, r.slack = 100*time.Millisecond, 0
 		for _, event := range hook.Events {
 			got := r.run(strings.NewReader(`{"session_id":"s","prompt":"When does Ana paint the boats?"}`), "hook", string(event))
-			if got.code != 0 || event != hook.SessionStart && got.stdout != "" || event == hook.SessionStart && !strings.HasPrefix(got.stdout, "[Agent Memory — unavailable]") {
+			if got.code != 0 || event != hook.SessionStart && strings.TrimPrefix(got.stdout, hook.Keep) != "" || event == hook.SessionStart && !strings.HasPrefix(got.stdout, "[Agent Memory — unavailable]") {
 				t.Errorf("%s, %s: %+v", name, event, got)
 			}
 		}
@@ -79,4 +80,43 @@ func TestHookBesideStopped(t *testing.T) {
 			t.Errorf("%s tells %s", event, got)
 		}
 	}
+}
+
+// TestLatePromptIsKnown: of a prompt that was not answered in time the state has the
+// session and why nothing was told, and the next one is answered.
+func TestLatePromptIsKnown(t *testing.T) {
+	url := relaytest.Start(t, relaytest.Options{}).URL
+	r := newHookRig(t, url)
+	r.plant(url, planted)
+	r.asked("session-start", "s", "")
+	locks, err := filepath.Glob(filepath.Join(r.dir, "cache", "engramd", "*.lock"))
+	if err != nil || len(locks) != 1 {
+		t.Fatalf("%v, %v", locks, err)
+	}
+	f, err := os.OpenFile(locks[0], os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := files.TryLock(f); err != nil {
+		t.Fatal(err)
+	}
+	r.patience = 300 * time.Millisecond
+	if got := r.asked("prompt", "s", "When does Ana paint the boats?"); got != "" {
+		t.Errorf("beside one who opens the copy a prompt is told %s", got)
+	}
+	f.Close()
+	r.patience = time.Minute
+	if got := r.asked("prompt", "s", "When does Ana paint the boats?"); !strings.Contains(got, "in spring") {
+		t.Errorf("then it is told %s", got)
+	}
+	r.state(func(s *memorystate.State) {
+		all, err := s.Turns.Of(t.Context(), "s")
+		if err != nil || len(all) != 3 || all[1].Note != memorystate.Late || all[2].Note != "" || len(all[2].Texts) != 1 || all[2].Texts[0].Slug != "mem/boats" || all[2].Texts[0].Event == "" {
+			t.Errorf("%+v, %v", all, err)
+		}
+		if late, of, err := s.Turns.Late(t.Context(), 50); late != 1 || of != 2 || err != nil {
+			t.Errorf("%d of %d were late, %v", late, of, err)
+		}
+	})
 }

@@ -21,7 +21,7 @@ type Parts struct {
 	Start   Start
 	// Unread says that Start could not be read: it is not empty.
 	Unread bool
-	Who    hook.Identity
+	Who    hook.Identity // the zero one is not told
 	// Beside warns of what the folder brings.
 	Beside hook.Section
 	// After is told once what waits was: a request.
@@ -46,7 +46,9 @@ func Tell(p Parts) (t Told) {
 	if p.Unread {
 		unread = hook.Unread()
 	}
-	p.Who.From = p.Start.From
+	if p.Who.Agent != "" {
+		p.Who.From = p.Start.From
+	}
 	sections := []hook.Section{p.Core, p.Beside, unread, met(p.Start.Apart), narrative, hook.Rests(p.Start.Rests, c), project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
 	// An episode of the project may stand there already.
 	rest := slices.DeleteFunc(slices.Clone(p.Start.Episodes), func(e hook.Episode) bool {

@@ -53,8 +53,9 @@ export const Engram = async ({ directory }) => {
       const text = await say("prompt", sessionID, { prompt: asked.text })
       if (text) parts.push({ ...asked, id: asked.id + "z", text, synthetic: true })
     },
-    "experimental.session.compacting": async ({ sessionID }) => {
-      await say("pre-compact", sessionID, {})
+    "experimental.session.compacting": async ({ sessionID }, output) => {
+      const text = await say("pre-compact", sessionID, {})
+      if (text) output?.context?.push(text)
     },
     event: async ({ event }) => {
       if (event.type === "session.compacted") await start(event.properties?.sessionID, "compact")

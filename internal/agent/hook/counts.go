@@ -70,6 +70,13 @@ func (c Counts) Zero() bool {
 	return c.Episodes == 0 && len(c.Open) == 0 && len(c.Proposed) == 0 && !c.Dream && c.Offers == (Offers{}) && c.Behind == 0
 }
 
+// Chores splits off what can wait: what there is to think about.
+func (c Counts) Chores() (rest Counts, any bool) {
+	rest = c
+	rest.Episodes, rest.AtLeast, rest.Open, rest.Dream = 0, false, nil, false
+	return rest, c.Episodes > 0 || len(c.Open) > 0 || c.Dream
+}
+
 // Ways are how an agent answers to what waits: by tools, where its server has
 // them, else by commands.
 type Ways struct{ Consolidate, Dream, Done, Offers string }

@@ -56,6 +56,8 @@ func (h Harness) Injects(e Event) bool {
 	switch e {
 	case SessionStart, Stop:
 		return true
+	case PreCompact: // the others take no text there, but for the user
+		return h == Claude || h == Qwen || h == OpenCode || h == Generic
 	case Prompt:
 		// Cursor's answer there is a decision about a permission, and nothing else.
 		return h != Cursor
@@ -70,3 +72,6 @@ const MinPrompts = 8
 
 // Ask is what a session is asked that ends without having remembered anything.
 const Ask = "This session has remembered nothing so far. If something in it matters later (a decision and why, what the user wants, how something is done here), remember it now: memory_note for what happened, memory_write for what is so. Otherwise just end; you are not asked again."
+
+// Keep is what is asked for before a compaction, of whoever writes the summary.
+const Keep = "Before this conversation is compacted: let the summary keep, in full, what is not in the agent's memory yet and matters later (what was decided and why, what the user wants, how something is done here, what is open). The agent is asked to write it with memory_note right after the compaction."

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,9 @@ import (
 
 // MaxInput is how many bytes of stdin are read.
 const MaxInput = 1 << 20
+
+// mark begins what some shells of Windows hand over: a byte order mark.
+const mark = "\ufeff"
 
 // maxField is how long a word of the input may be: an id, a path, a source.
 const maxField = 4 << 10
@@ -41,8 +45,14 @@ type Input struct {
 // It does not wait for the stream's end. Its errors are ErrInput.
 func Read(h Harness, r io.Reader) (Input, error) {
 	limited := &io.LimitedReader{R: r, N: MaxInput}
+	said := bufio.NewReader(limited)
+	if first, _ := said.Peek(1); string(first) == mark[:1] { // else no second byte need come
+		if head, _ := said.Peek(len(mark)); string(head) == mark {
+			_, _ = said.Discard(len(mark))
+		}
+	}
 	var fields map[string]json.RawMessage
-	if err := json.NewDecoder(limited).Decode(&fields); err != nil || fields == nil {
+	if err := json.NewDecoder(said).Decode(&fields); err != nil || fields == nil {
 		if limited.N <= 0 {
 			return Input{}, fmt.Errorf("%w: it has more than %d bytes", ErrInput, MaxInput)
 		}

@@ -22,6 +22,7 @@ func TestRead(t *testing.T) {
 		"cursor aborted":        {Cursor, `{"conversation_id":"c","status":"aborted"}`, Input{Session: "c", Active: true}},
 		"opencode":              {OpenCode, `{"sessionID":"ses_1","directory":"/w","prompt":"p"}`, Input{Session: "ses_1", Folder: "/w", Prompt: "p"}},
 		"generic":               {Generic, `{"session_id":"s","cwd":"/w"} and more`, Input{Session: "s", Folder: "/w"}},
+		"a byte order mark":     {Claude, "\ufeff" + `{"session_id":"s"}`, Input{Session: "s"}},
 		"nothing":               {Claude, `{}`, Input{}},
 		"null":                  {Claude, `{"session_id":null,"prompt":null,"cwd":7}`, Input{}},
 		"other types":           {Claude, `{"session_id":["s"],"prompt":{"a":1},"stop_hook_active":"true"}`, Input{}},
@@ -50,9 +51,11 @@ func TestRead(t *testing.T) {
 func TestReadWaitsForNoEnd(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
-	go io.WriteString(w, `{"session_id":"s"}`)
-	if in, err := Read(Claude, r); in.Session != "s" || err != nil {
-		t.Errorf("%+v, %v", in, err)
+	go func() { io.WriteString(w, `{"session_id":"s"}`); io.WriteString(w, `{}`) }()
+	for _, want := range []string{"s", ""} {
+		if in, err := Read(Claude, r); in.Session != want || err != nil {
+			t.Errorf("%+v, %v", in, err)
+		}
 	}
 }
 

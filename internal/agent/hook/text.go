@@ -73,7 +73,7 @@ func (m Measure) begin(text string, most int) string {
 // claudeNames are the events in the words of Claude Code, Codex and Qwen Code, and
 // geminiNames those of Gemini CLI.
 var (
-	claudeNames = map[Event]string{SessionStart: "SessionStart", Prompt: "UserPromptSubmit", SubagentStart: "SubagentStart"}
+	claudeNames = map[Event]string{SessionStart: "SessionStart", Prompt: "UserPromptSubmit", SubagentStart: "SubagentStart", Stop: "Stop", PreCompact: "PreCompact"}
 	geminiNames = map[Event]string{SessionStart: "SessionStart", Prompt: "BeforeAgent"}
 )
 
@@ -83,15 +83,17 @@ type added struct {
 }
 
 // Shape returns what is written to stdout so that a text reaches the agent; ""
-// for "", and where the harness takes none. Of all that may stand there only the
-// answer to Stop is a decision.
+// for "", and where the harness takes none. Of all that may stand there only an answer to
+// Stop is a decision.
 func Shape(h Harness, e Event, text string) string {
 	if text == "" || !h.Injects(e) {
 		return ""
 	}
 	names := map[Harness]map[Event]string{Claude: claudeNames, Codex: claudeNames, Qwen: claudeNames, Gemini: geminiNames}[h]
 	switch {
-	case names != nil && e == Stop:
+	case e == PreCompact && h != Qwen:
+		return text
+	case names != nil && e == Stop && h != Claude: // where that looks like an error
 		return line(struct {
 			Decision string `json:"decision"`
 			Reason   string `json:"reason"`

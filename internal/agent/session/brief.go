@@ -9,8 +9,11 @@ import (
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
 	"engramd/internal/client"
+	"engramd/internal/memory/project"
 	"engramd/internal/memory/proposals"
+	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
 
@@ -218,25 +221,68 @@ func (w *Brief) offers(ctx context.Context) hook.Offers {
 	return hook.OffersOf(in)
 }
 
-// Showed notes what is in the session's context.
-func (w *Brief) Showed(ctx context.Context, told briefing.Told) {
+// Showed notes what is in the session's context, and what was withheld from it. note is
+// that of the turn.
+func (w *Brief) Showed(ctx context.Context, told briefing.Told, note string) {
+	id := Name(w.b.In.Session)
+	if w.State == nil || id == "" {
+		return
+	}
 	w.aside(ctx, func(ctx context.Context) {
-		id := Name(w.b.In.Session)
-		units := told.Whole
-		if w.Core.Entry != nil {
-			units = append([]hook.Unit{{Slug: string(nipae.Core), Text: w.Core.Entry.Text}}, units...)
+		turn := memorystate.Turn{Session: memorystate.Session{ID: id, Harness: string(w.b.Harness)}, Note: note}
+		if core := w.Core.Entry; core != nil {
+			turn.Texts = append(turn.Texts, memorystate.Told{Slug: string(nipae.Core), Event: core.ID, Reason: "core"})
+			turn.Shown = shownOf([]hook.Unit{{Slug: string(nipae.Core), Text: core.Text}})
 		}
-		all := shownOf(units)
+		turn.Shown = append(turn.Shown, shownOf(told.Whole)...)
 		for _, i := range told.Due {
-			all = append(all, memorystate.Shown{Slug: i.Slug, Hash: i.Key})
+			turn.Shown = append(turn.Shown, memorystate.Shown{Slug: i.Slug, Hash: i.Key})
 		}
-		if w.State == nil || id == "" || len(all) == 0 {
-			return
+		if w.kept != nil {
+			_ = w.kept.Source().Read(ctx, func(v answer.View) error { // what is not known is not noted
+				turn.Texts = append(turn.Texts, w.told(v, told)...)
+				return nil
+			})
 		}
-		if _, err := w.State.Sessions.Show(ctx, id, string(w.b.Harness), all, false); err != nil {
+		if err := w.State.Turns.Start(ctx, turn); err != nil {
 			w.s.note("what was shown is not kept: %v", err)
 		}
 	})
+}
+
+// told names the texts beside the core that were told, and those of the project that were
+// withheld.
+func (w *Brief) told(v answer.View, told briefing.Told) (all []memorystate.Told) {
+	p := w.Parts.Project
+	for _, u := range told.Whole {
+		why := "replay"
+		switch {
+		case u.Slug == hook.NarrativeSlug:
+			why = "narrative"
+		case project.Own(u.Slug, p.Project, p.Old):
+			why = "project"
+		}
+		all = append(all, toldOf(v, u.Slug, why))
+	}
+	for _, i := range told.Due {
+		all = append(all, toldOf(v, i.Slug, "intention"))
+	}
+	for _, head := range briefing.Heads(v, p.Project, p.Old) {
+		text, _ := v.Text(head.Slug)
+		why := ""
+		switch {
+		case v.Index().Truth().Stale(head.Slug):
+			why = "stale"
+		case frontmatter.Parse(text).Trust() == frontmatter.External:
+			why = "external"
+		case !p.Linked:
+			why = "folder is not linked"
+		default:
+			continue
+		}
+		all = append(all, memorystate.Told{Slug: head.Slug, Event: head.ID, Reason: why, Withheld: true})
+	}
+	return all
 }
 
 // Attest attests the start of the session, once its agent was told.

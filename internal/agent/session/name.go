@@ -63,7 +63,7 @@ func freshItems(ctx context.Context, state *memorystate.State, id, harness strin
 	if len(ask) == 0 {
 		return nil, nil
 	}
-	fresh, err := state.Sessions.Show(ctx, id, harness, ask, false)
+	fresh, err := state.Sessions.Show(ctx, id, harness, ask)
 	var all []intentions.Item
 	for _, s := range fresh {
 		all = append(all, byKey[s])

@@ -34,13 +34,12 @@ type Telling struct {
 	// Scope is whose memory is told. In a folder that is not known to be its
 	// project's nothing of any project comes unasked: who made it may read along.
 	Scope answer.Scope
-	// Noting is called before something is noted as told: then it must be told.
-	Noting func()
 
 	left    int      // bytes that a block may have
 	already []string // memories that are told beside it
 	seen    []memorystate.Shown
 	view    answer.View // while the copy is read
+	turn    memorystate.Turn
 }
 
 // OnDisk reads a copy that this process does not bring up to date. It is confirmed
@@ -57,43 +56,80 @@ func (t *Telling) Again(ctx context.Context, kept *localcopy.Copy, relays []stri
 	if err != nil {
 		return "", err
 	}
-	if yes, err := t.State.Sessions.Heard(ctx, t.Session, fresh.Latest); !yes {
+	if t.turn.Heard, err = t.State.Sessions.Heard(ctx, t.Session, fresh.Latest); !t.turn.Heard {
 		return "", err
 	}
-	t.Noting()
 	shown, err := t.State.Sessions.Shown(ctx, t.Session)
 	if err != nil {
 		return "", err
 	}
-	core := ""
+	core, told := "", memorystate.Told{}
 	err = t.Copy.Read(ctx, func(v answer.View) error {
 		core, _ = v.Text(string(nipae.Core))
+		told = toldOf(v, string(nipae.Core), "core")
 		return nil
 	})
-	if slices.Contains(shown, memorystate.Shown{Slug: string(nipae.Core), Hash: hashOf(core)}) {
+	one := memorystate.Shown{Slug: string(nipae.Core), Hash: hashOf(core)}
+	if slices.Contains(shown, one) {
 		core = ""
+	}
+	if core != "" {
+		t.tells([]memorystate.Told{told}, []memorystate.Shown{one})
 	}
 	return hook.Again(hook.MeasureOf(hook.Harness(t.Harness)), core), err
 }
 
-// Tell answers the prompt, and notes what it told; "" is nothing new.
+// Tell answers the prompt; "" is nothing new. Note notes what it told.
 func (t *Telling) Tell(ctx context.Context) (text string, err error) {
 	if t.seen, err = t.State.Sessions.Shown(ctx, t.Session); err != nil {
 		return "", err
 	}
-	text, t.already, err = t.intended(ctx)
-	if err != nil {
+	if text, err = t.intended(ctx); err != nil {
 		return "", err
 	}
 	t.left = hook.BlockBudget - len(text)
 	block, err := t.recalled(ctx)
 	if text != "" && (block == "" || err != nil) {
-		return text, nil // it is noted as told
+		return text, nil
 	}
 	if text != "" {
 		text += "\n"
 	}
 	return text + block, err
+}
+
+// withheldLeast is how much time is left at least where it is looked up what was withheld.
+const withheldLeast = 250 * time.Millisecond
+
+// Note counts the prompt of a session, and notes what it was told, and what was withheld
+// from it. told says that the answer reached the agent.
+func (t *Telling) Note(ctx context.Context, of memorystate.Session, told bool) error {
+	if !told {
+		return t.State.Turns.Prompt(ctx, memorystate.Turn{Session: of, Note: memorystate.Failed})
+	}
+	t.turn.Session = of
+	if deadline, ok := ctx.Deadline(); t.Question != "" && (!ok || time.Until(deadline) > withheldLeast) {
+		_ = t.Copy.Read(ctx, func(v answer.View) error { // what is not known is not noted
+			left, err := answer.Withheld(v, t.query(), time.Now())
+			for _, l := range left {
+				t.turn.Texts = append(t.turn.Texts, toldOf(v, l.Slug, l.Reason))
+				t.turn.Texts[len(t.turn.Texts)-1].Withheld = true
+			}
+			return err
+		})
+	}
+	return t.State.Turns.Prompt(ctx, t.turn)
+}
+
+// tells notes texts that are told, of which some stand in the session's context whole.
+func (t *Telling) tells(texts []memorystate.Told, shown []memorystate.Shown) {
+	t.turn.Texts, t.turn.Shown = append(t.turn.Texts, texts...), append(t.turn.Shown, shown...)
+}
+
+// toldOf names a text as the state does.
+func toldOf(v answer.View, slug, reason string) memorystate.Told {
+	head, _ := v.Head(slug)
+	return memorystate.Told{Slug: slug, Event: head.ID, Reason: reason}
 }
 
 // ask asks the copy alone: no model has the time. as is how current it is.
@@ -110,93 +146,86 @@ func (t *Telling) ask(ctx context.Context, q Question) (out Recalled, as answer.
 	return out, as, err
 }
 
-// intended is what is told of intentions, noted as shown, and which they are.
-func (t *Telling) intended(ctx context.Context) (text string, slugs []string, err error) {
-	found, as, err := t.ask(ctx, Question{Intentions: true, Intend: &intentions.Ask{Place: t.Place, Text: t.Prompt, Seen: seenBy(t.seen)}})
-	if err != nil {
-		return "", nil, err
+// intended is what is told of intentions.
+func (t *Telling) intended(ctx context.Context) (string, error) {
+	var lines []string
+	var texts []memorystate.Told
+	var shown []memorystate.Shown
+	_, as, err := t.ask(ctx, Question{Intentions: true, Intend: &intentions.Ask{Place: t.Place, Text: t.Prompt, Seen: seenBy(t.seen)}, Also: func(v answer.View, found *Recalled) {
+		var items []intentions.Item
+		lines, items, _ = intentions.Lines(found.Coming, hook.IntendedBudget)
+		texts, shown, t.already = nil, nil, nil
+		for _, i := range items {
+			texts, shown = append(texts, toldOf(v, i.Slug, "intention")), append(shown, memorystate.Shown{Slug: i.Slug, Hash: i.Key})
+			t.already = append(t.already, i.Slug)
+		}
+	}})
+	if err != nil || ctx.Err() != nil {
+		t.already = nil
+		return "", err
 	}
-	lines, shown, _ := intentions.Lines(found.Coming, hook.IntendedBudget)
-	if len(shown) == 0 || ctx.Err() != nil {
-		return "", nil, nil
-	}
-	t.Noting()
-	line := map[memorystate.Shown]string{}
-	var ask []memorystate.Shown
-	for n, i := range shown {
-		s := memorystate.Shown{Slug: i.Slug, Hash: i.Key}
-		ask, line[s] = append(ask, s), lines[n]
-	}
-	fresh, err := t.State.Sessions.Show(ctx, t.Session, t.Harness, ask, false)
-	if err != nil || len(fresh) == 0 {
-		return "", nil, err
-	}
-	var out strings.Builder
-	for _, s := range fresh {
-		out.WriteString(line[s])
-		slugs = append(slugs, s.Slug)
-	}
-	return hook.Intended(out.String(), as.AsOf, as.Stale || as.Unfinished), slugs, nil
+	t.tells(texts, shown)
+	return hook.Intended(strings.Join(lines, ""), as.AsOf, as.Stale || as.Unfinished), nil
 }
 
-// recalled makes the block of what is new to the session, and notes that it was
-// shown.
+// query is what is asked for a prompt.
+func (t *Telling) query() answer.Query {
+	return answer.Query{Text: t.Question, Budget: t.left, MinTrust: frontmatter.Derived.String(), Holds: true, Scope: t.Scope}
+}
+
+// recalled is the block of what is remembered and is new to the session.
 func (t *Telling) recalled(ctx context.Context) (string, error) {
 	if t.Question == "" || t.left < answer.MinBudget {
 		return "", nil
 	}
-	shown := map[string][]string{} // hashes by slug
+	known := map[string][]string{} // hashes by slug
 	for _, s := range t.seen {
-		shown[s.Slug] = append(shown[s.Slug], s.Hash)
+		known[s.Slug] = append(known[s.Slug], s.Hash)
 	}
-	var ours []memorystate.Shown
-	for range 3 { // another hook of the session may show the same meanwhile
-		found, units, as, err := t.block(ctx, shown)
-		if err != nil || found.Block == "" || ctx.Err() != nil {
-			return "", cmp.Or(err, ctx.Err())
-		}
-		t.Noting()
-		// What waits for another process ends in time, and notes nothing.
-		fresh, err := t.State.Sessions.Show(ctx, t.Session, t.Harness, units, true)
-		if err != nil {
-			return "", err
-		}
-		old := slices.DeleteFunc(slices.Clone(units), func(u memorystate.Shown) bool { return slices.Contains(fresh, u) || slices.Contains(ours, u) })
-		if len(old) == 0 {
-			return hook.Recalled(found.Block, as.AsOf, as.Stale || as.Unfinished), nil
-		}
-		for _, u := range old {
-			shown[u.Slug] = append(shown[u.Slug], u.Hash)
-		}
-		ours = append(ours, fresh...) // noted by us, and not told yet
-	}
-	return "", nil
-}
-
-// block is what is remembered and was not shown, and what of it is told.
-func (t *Telling) block(ctx context.Context, shown map[string][]string) (found Recalled, units []memorystate.Shown, as answer.State, err error) {
-	q := Question{Unasked: true, Query: answer.Query{Text: t.Question, Budget: t.left, MinTrust: frontmatter.Derived.String(), Holds: true, Scope: t.Scope}}
+	q := Question{Unasked: true, Query: t.query()}
 	q.Shown = func(slug string, section int) bool {
 		text, ok := t.view.Text(slug)
-		return slices.Contains(t.already, slug) || ok && (slices.Contains(shown[slug], hashOf(text)) || slices.Contains(shown[slug], partOf(text, section)))
+		return slices.Contains(t.already, slug) || ok && (slices.Contains(known[slug], hashOf(text)) || slices.Contains(known[slug], partOf(text, section)))
 	}
+	var texts []memorystate.Told
+	var shown []memorystate.Shown
 	q.Also = func(v answer.View, found *Recalled) {
-		units = nil
-		for _, hit := range found.Hits { // of which a title stands there was not told
-			switch text, _ := v.Text(hit.Slug); {
+		texts, shown, t.turn.Recalled = nil, nil, nil
+		for _, hit := range found.Hits {
+			text, _ := v.Text(hit.Slug)
+			one := toldOf(v, hit.Slug, reason(hit))
+			switch {
 			case hit.Whole:
-				units = append(units, memorystate.Shown{Slug: hit.Slug, Hash: hashOf(text)})
+				shown = append(shown, memorystate.Shown{Slug: hit.Slug, Hash: hashOf(text)})
 			case hit.Part >= 0:
-				units = append(units, memorystate.Shown{Slug: hit.Slug, Hash: partOf(text, hit.Part)})
+				shown = append(shown, memorystate.Shown{Slug: hit.Slug, Hash: partOf(text, hit.Part)})
+			default: // of which a title stands there was not told
+				one.Reason = "title; " + one.Reason
 			}
+			texts, t.turn.Recalled = append(texts, one), append(t.turn.Recalled, hit.Slug)
 		}
 	}
-	found, as, err = t.ask(ctx, q)
+	found, as, err := t.ask(ctx, q)
 	var mistake *answer.Mistake
 	if errors.As(err, &mistake) { // there is no word in it
-		return Recalled{}, nil, as, nil
+		return "", nil
 	}
-	return found, units, as, err
+	block := hook.Recalled(found.Block, as.AsOf, as.Stale || as.Unfinished)
+	if err != nil || block == "" || ctx.Err() != nil {
+		return "", cmp.Or(err, ctx.Err())
+	}
+	t.tells(texts, shown)
+	return block, nil
+}
+
+// reason says why a text was told: by which words that the prompt has too, and how it
+// stands.
+func reason(hit answer.Hit) string {
+	all := hit.Notes()
+	if len(hit.Words) > 0 {
+		all = append(all, "words: "+strings.Join(hit.Words, ", "))
+	}
+	return strings.Join(append(all, slices.DeleteFunc(slices.Clone(hit.Why), func(why string) bool { return why == "words" })...), "; ")
 }
 
 // shownOf names texts as the state does.

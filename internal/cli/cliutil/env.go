@@ -151,7 +151,7 @@ type System struct {
 	// Services runs a relay for this user; nil is the system's.
 	Services service.Manager
 	// HookTime is how long a hook may take, but at the start of a session; 0 is
-	// hookBudget.
+	// what the profile says.
 	HookTime time.Duration
 	// Slack is added to what relays, other processes and this machine's files are
 	// given: a machine may be busy with other things.

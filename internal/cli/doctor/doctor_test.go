@@ -98,3 +98,15 @@ func TestDoctorOutbox(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestLatePrompts: prompts that were not answered in time are a warning, and none is not
+// worth a line.
+func TestLatePrompts(t *testing.T) {
+	for late, want := range map[int]string{0: "", 1: "1 of the last 50 prompts was not answered in time", 12: "12 of the last 50 prompts were not answered in time"} {
+		d := &doctor{}
+		prompts(d, late, 50)
+		if want == "" && len(d.found) > 0 || want != "" && (len(d.found) != 1 || d.found[0].Text != want || d.found[0].State != warned) {
+			t.Errorf("%d: %+v", late, d.found)
+		}
+	}
+}

@@ -280,7 +280,21 @@ func (d *doctor) state(ctx context.Context, s settings.Settings) {
 	}
 	d.add("state", fine, "", "%s can be written", cliutil.StateFolder(d.env))
 	outbox(ctx, d, opened.Outbox)
+	if late, of, err := state.Turns.Late(ctx, lastPrompts); err == nil {
+		prompts(d, late, of)
+	}
 }
+
+// prompts says how many of the last prompts were late.
+func prompts(d *doctor, late, of int) {
+	if late > 0 {
+		were := map[bool]string{true: "was", false: "were"}[late == 1]
+		d.add("prompts", warned, `hook_time = "2s" in the profile gives hooks more time`, "%d of the last %d prompts %s not answered in time", late, of, were)
+	}
+}
+
+// lastPrompts is of how many prompts it is told how many were late.
+const lastPrompts = 50
 
 // waitsLong is how long a write may wait on this machine before that is worth a word.
 const waitsLong = 24 * time.Hour

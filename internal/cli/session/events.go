@@ -20,7 +20,6 @@ import (
 	"engramd/internal/cli/proposal"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
-	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
@@ -40,30 +39,27 @@ func (r *hookRun) prompt(ctx context.Context) (string, error) {
 
 // prompted is prompt with what this machine knows of the pair.
 func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memorystate.State, id string) (string, error) {
-	// The copy is opened while the prompt is counted: each waits for the disk.
-	var err error
-	opened := make(chan *localcopy.Copy, 1)
+	where, unsure := session.StandingOf(ctx, state, r.in.Folder) // of no project: nothing is known of it
 	question := hook.Question(r.in.Prompt)
 	if !r.h.Injects(hook.Prompt) {
 		question = ""
 	}
-	go func() {
-		var kept *localcopy.Copy
-		defer func() { opened <- kept }()
-		defer recovered()
-		if r.h.Injects(hook.Prompt) {
-			kept, err = s.Copies.OnDisk(ctx)
-		}
-	}()
-	where, unsure := session.StandingOf(ctx, state, r.in.Folder) // of no project: nothing is known of it
-	counted := state.Sessions.Prompted(ctx, where.Of(memorystate.Session{ID: id, Harness: string(r.h)}))
-	kept := <-opened
-	if kept == nil || err != nil || counted != nil {
-		return "", cmp.Or(err, counted)
+	told := &session.Telling{State: state, Session: id, Harness: string(r.h), Question: question, Prompt: cmp.Or(question, r.in.Prompt)}
+	r.later(func() {
+		ctx, done := context.WithTimeout(context.Background(), r.left())
+		defer done()
+		_ = told.Note(ctx, where.Of(memorystate.Session{ID: id, Harness: string(r.h)}), r.said) // who was told is not told anew
+	})
+	if !r.h.Injects(hook.Prompt) {
+		return "", nil
+	}
+	kept, err := s.Copies.OnDisk(ctx)
+	if kept == nil || err != nil {
+		told.Question = ""
+		return "", err
 	}
 	r.later(func() { _ = kept.Leave() })
-	told := &session.Telling{State: state, Copy: s.OnDisk(kept, state), Session: id, Harness: string(r.h), Question: question,
-		Prompt: cmp.Or(question, r.in.Prompt), Noting: func() { r.noting.Store(true) }}
+	told.Copy = s.OnDisk(kept, state)
 	if where.Name != "" {
 		if unsure != nil {
 			return "", unsure
@@ -80,7 +76,7 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 	text, err := told.Tell(ctx)
 	switch {
 	case again != "" && text == "":
-		return again, nil // it is noted as told
+		return again, nil
 	case again != "":
 		return again + "\n" + text, nil
 	}
@@ -125,6 +121,11 @@ func (r *hookRun) stop(ctx context.Context) (string, error) {
 	})
 }
 
+// keep asks for what a summary is to keep.
+func (r *hookRun) keep(ctx context.Context) (string, error) {
+	return r.inState(ctx, func(*session.Session, *memorystate.State) (string, error) { return hook.Keep, nil })
+}
+
 // end tells nothing: it notes that the session is over.
 func (r *hookRun) end(ctx context.Context) (string, error) {
 	id := session.Name(r.in.Session)
@@ -148,6 +149,7 @@ func (r *hookRun) inState(ctx context.Context, do func(*session.Session, *memory
 		return "", nil
 	}
 	r.later(func() { _ = state.Close() })
+	r.opened <- state
 	return do(s, state)
 }
 
@@ -173,13 +175,29 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 	if r.in.Source == hook.Compact {
 		w.Parts.After = hook.Checkpoint()
 	}
-	told := briefing.Tell(w.Parts)
-	w.Showed(ctx, told)
-	if attest, err := attests(r.env, s.Memory); err != nil {
+	attest, err := attests(r.env, s.Memory)
+	if err != nil {
 		r.env.Note("%v", err)
-	} else if attest && r.in.Source != hook.Compact { // it goes on
+	}
+	if attest && r.in.Source != hook.Compact { // it goes on
 		r.later(func() { w.Attest(w.Parts.Start.From) })
 	}
+	if !attest {
+		w.Parts.Who = hook.Identity{}
+	}
+	note := ""
+	if rest, some := w.Parts.Start.Counts.Chores(); some && w.State != nil {
+		due, err := w.State.Turns.Chores(ctx)
+		if note = memorystate.Chores; !due && err == nil {
+			note, w.Parts.Start.Counts = "", rest
+		}
+	}
+	told := briefing.Tell(w.Parts)
+	r.later(func() {
+		if r.said {
+			w.Showed(context.Background(), told, note)
+		}
+	})
 	return told.Text, nil
 }
 
@@ -225,7 +243,7 @@ const MaxHookLog = 128 << 10
 // hookLog writes one line on a hook. It holds nothing that was read or told, and
 // that it cannot be written is nobody's concern.
 func hookLog(env *cliutil.Env, began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {
-	aside(env, e, began, func() { writeHookLog(env, began, e, h, o) }) // the disk may hang
+	aside(env.Allow(hookSpare), func() { writeHookLog(env, began, e, h, o) }) // the disk may hang
 }
 
 func writeHookLog(env *cliutil.Env, began time.Time, e hook.Event, h hook.Harness, o hookOutcome) {

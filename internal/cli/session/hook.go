@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,32 +20,30 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	memorystate "engramd/internal/memory/state"
 )
 
 const (
-	// hookInput is how long a hook waits for what the harness says.
-	hookInput = 100 * time.Millisecond
-	// HookBudget is how long a hook may take, but at the start of a session, from the
-	// first instruction of the command: what is left of 150 ms once the process has
-	// begun.
-	HookBudget = 115 * time.Millisecond
-	// hookSpare is what a hook may need beyond its budget to say what is noted as
-	// said, and the start of a session beyond that of the relays.
-	hookSpare = 500 * time.Millisecond
-	// hookLeast is how long a hook may tidy up whose time is over.
-	hookLeast = 30 * time.Millisecond
+	// HookBudget is how long an event may take, but the start of a session, from the first
+	// instruction of the command, where a profile does not say otherwise (hook_time).
+	HookBudget = time.Second
+	// hookSpare is how long a hook may note and tidy up whose time is over; and what the
+	// start of a session may take beyond the time of the relays.
+	hookSpare = 200 * time.Millisecond
 )
 
 // hookRun is one answer to an event. What it has opened is closed once the agent has
 // been told.
 type hookRun struct {
-	env   *cliutil.Env
-	event hook.Event
-	h     hook.Harness
-	in    hook.Input
-	began time.Time
-	// noting says that what is told is noted as told.
-	noting atomic.Bool
+	env    *cliutil.Env
+	event  hook.Event
+	h      hook.Harness
+	in     hook.Input
+	began  time.Time
+	budget time.Duration
+	// opened has the state, once that is open.
+	opened chan *memorystate.State
+	said   bool // the answer was printed
 	mu     sync.Mutex
 	after  []func()
 }
@@ -55,18 +52,37 @@ type hookRun struct {
 // command.
 func hookTime(env *cliutil.Env, e hook.Event) time.Duration {
 	if e == hook.SessionStart {
-		return env.Allow(session.WakeBudget + hookSpare)
+		return env.Allow(session.WakeBudget + 500*time.Millisecond)
 	}
-	return cmp.Or(env.HookTime, env.Allow(HookBudget))
+	if env.HookTime > 0 {
+		return env.HookTime
+	}
+	said := make(chan time.Duration, 1)
+	go func() { // the file may be a pipe; an error comes again
+		defer recovered()
+		profile, _ := env.Profile()
+		said <- profile.Hook
+	}()
+	budget := HookBudget
+	select {
+	case most := <-said:
+		budget = cmp.Or(most, budget)
+	case <-time.After(hookSpare):
+	}
+	return env.Allow(budget)
 }
 
-// aside runs what nobody is told of, in the time that is left to an event. What
-// takes longer is left behind.
-func aside(env *cliutil.Env, e hook.Event, began time.Time, do func()) {
-	left := max(hookTime(env, e)-time.Since(began), hookLeast)
-	if e == hook.SessionStart {
-		left = max(left, env.Allow(session.Tidy))
+// left is how much time there is to note and to tidy up.
+func (r *hookRun) left() time.Duration {
+	least := hookSpare
+	if r.event == hook.SessionStart {
+		least = session.Tidy
 	}
+	return max(r.budget-time.Since(r.began), r.env.Allow(least))
+}
+
+// aside runs what nobody is told of. What takes longer is left behind.
+func aside(left time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -100,19 +116,23 @@ happened; what is printed goes into the agent's context. EVENT is one of
   subagent-start  titles of the project's memory
   stop            once, in a session of 8 prompts that remembered nothing: the
                   question whether something in it matters later
-  pre-compact, session-end   nothing
+  pre-compact     for the summary: what is not remembered yet is to stand in it whole.
+                  A compaction is never held up
+  session-end     nothing
 
 Nothing is printed that is external: such texts are counted.
 
 This is for the harness's settings to run, one line for each event; docs/harness.md has
 them. It ends with exit code 0 whatever happens, since a harness may take another for a
 decision, and prints nothing when it fails; but session-start says then that the memory
-is unavailable. A prompt is answered from the local copy within 150 ms, or not at all;
-session-start asks the relays for 2 s. One line for each hook goes into hook.log in
-$XDG_STATE_HOME/engramd, without a word of prompts and memories.
+is unavailable. A prompt is answered from the local copy within 1 s (hook_time in a
+profile), or not at all; engramctl doctor says how many were late. session-start asks the
+relays for 2 s. One line for each hook goes into hook.log in $XDG_STATE_HOME/engramd,
+without a word of prompts and memories.
 
-With --attest (attest = true in a profile) session-start also signs where the session
-continues from, in an archived note, once for each session (docs/trust.md).
+With --attest (attest = true in a profile) session-start also tells who the agent is and
+where the session continues from, and signs that, in an archived note, once for each
+session (docs/trust.md).
 
 The key must be usable without a person. ENGRAM_HOOKS=off makes hooks, and engramctl
 mcp, end at once.`,
@@ -224,7 +244,12 @@ func answerHook(ctx context.Context, env *cliutil.Env, e hook.Event, h hook.Harn
 	if !hook.Known(e, h) {
 		return exit.Usagef("there is no event %q, or no harness %q", e, h)
 	}
-	in, err := hookReads(ctx, env, h)
+	budget := hookTime(env, e)
+	most := budget
+	if e == hook.SessionStart {
+		most = env.Allow(HookBudget) // it goes on without
+	}
+	in, err := hookReads(ctx, env, h, most)
 	if err != nil && e != hook.SessionStart {
 		return err
 	}
@@ -237,14 +262,15 @@ func answerHook(ctx context.Context, env *cliutil.Env, e hook.Event, h hook.Harn
 	if in.Folder == "" {
 		in.Folder, _ = os.Getwd() // "" is no project
 	}
-	aside := *env.System
+	quiet := *env.System
 	stderr := cliutil.NewShutter(env.Stderr)
 	defer stderr.Shut()
-	aside.Stderr, aside.Terminal = stderr, cliutil.Terminal{} // nobody is asked, and nobody watches
-	r := &hookRun{env: env.On(&aside), event: e, h: h, in: in, began: began}
+	quiet.Stderr, quiet.Terminal = stderr, cliutil.Terminal{} // nobody is asked, and nobody watches
+	r := &hookRun{env: env.On(&quiet), event: e, h: h, in: in, began: began, budget: budget, opened: make(chan *memorystate.State, 1)}
 	text, err := r.answer(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return err // who waits must not wait longer; what is open ends with the process
+		r.late()
+		return err // what is open ends with the process
 	}
 	defer r.tidy()
 	if err != nil {
@@ -254,20 +280,39 @@ func answerHook(ctx context.Context, env *cliutil.Env, e hook.Event, h hook.Harn
 	if _, err := io.WriteString(env.Stdout, shaped); err != nil {
 		return err
 	}
+	r.said = true
 	hookLog(env, began, e, h, hookOutcome{session: in.Session, bytes: len(shaped)})
 	return nil
 }
 
-// later has something closed once the agent has been told.
+// late notes of a prompt that it was not answered in time, as far as there is time for
+// that.
+func (r *hookRun) late() {
+	id := session.Name(r.in.Session)
+	if r.event != hook.Prompt || id == "" {
+		return
+	}
+	aside(r.left(), func() {
+		ctx, done := context.WithTimeout(context.Background(), r.left())
+		defer done()
+		select {
+		case state := <-r.opened:
+			_ = state.Turns.Prompt(ctx, memorystate.Turn{Session: memorystate.Session{ID: id, Harness: string(r.h)}, Note: memorystate.Late})
+		case <-ctx.Done():
+		}
+	})
+}
+
+// later has something done once the agent has been told, the last first.
 func (r *hookRun) later(do func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.after = append(r.after, do)
 }
 
-// tidy closes what was opened.
+// tidy notes what was told, and closes what was opened.
 func (r *hookRun) tidy() {
-	aside(r.env, r.event, r.began, func() {
+	aside(r.left(), func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		for _, do := range slices.Backward(r.after) {
@@ -276,8 +321,8 @@ func (r *hookRun) tidy() {
 	})
 }
 
-// hookReads reads what the harness says.
-func hookReads(ctx context.Context, env *cliutil.Env, h hook.Harness) (hook.Input, error) {
+// hookReads reads what the harness says, for which it waits so long.
+func hookReads(ctx context.Context, env *cliutil.Env, h hook.Harness, most time.Duration) (hook.Input, error) {
 	type read struct {
 		in  hook.Input
 		err error
@@ -295,8 +340,8 @@ func hookReads(ctx context.Context, env *cliutil.Env, h hook.Harness) (hook.Inpu
 	select {
 	case r := <-done:
 		return r.in, r.err
-	case <-time.After(env.Allow(hookInput)):
-		return hook.Input{}, fmt.Errorf("%w: it did not come within %v", hook.ErrInput, hookInput)
+	case <-time.After(most):
+		return hook.Input{}, fmt.Errorf("%w: it did not come within %v", hook.ErrInput, most)
 	case <-ctx.Done():
 		return hook.Input{}, ctx.Err()
 	}
@@ -314,10 +359,12 @@ func (r *hookRun) answer(ctx context.Context) (string, error) {
 		answer = r.subagent
 	case hook.Stop:
 		answer = r.stop
+	case hook.PreCompact:
+		answer = r.keep
 	case hook.SessionEnd:
 		answer = r.end
 	}
-	ctx, cancel := context.WithDeadline(ctx, r.began.Add(hookTime(r.env, r.event)))
+	ctx, cancel := context.WithDeadline(ctx, r.began.Add(r.budget))
 	defer cancel()
 	type outcome struct {
 		text string
@@ -337,14 +384,6 @@ func (r *hookRun) answer(ctx context.Context) (string, error) {
 	case o := <-done:
 		return o.text, o.err
 	case <-ctx.Done():
-	}
-	if !r.noting.Load() {
-		return "", context.Cause(ctx)
-	}
-	select { // it is noted as told
-	case o := <-done:
-		return o.text, o.err
-	case <-time.After(r.env.Allow(hookSpare)):
 		return "", context.Cause(ctx)
 	}
 }

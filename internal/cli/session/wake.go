@@ -103,9 +103,11 @@ it, in at most 9,500 characters:
   the memory of the project that the working folder is of, 1,500
   the intentions that are due, 800
   what waits: episodes that are not consolidated, plans that were begun, or that wait
-    for the user, and whether a dream is offered
-  who it is: the key, the narrative's hash and version, and where it continues from:
-    root and size of this machine's log, and when episodes were consolidated last
+    for the user, and whether a dream is offered; a hook tells what there is to think
+    about once a day
+  with --attest who it is: the key, the narrative's hash and version, and where it
+    continues from: root and size of this machine's log, and when episodes were
+    consolidated last
   a replay: up to 12 episodes that are most alive, as they were written
 
 Relays are asked for 2 s. Where none answers, the core is that of the local copy and
@@ -119,8 +121,8 @@ shown.
 session begins.
 
 With --attest (attest = true in a profile) where it continues from is also signed: each
-run writes it into an archived note, which is in the log like all that is written.
-Without it the line is only shown. Where relays show less than this machine has, nothing is
+run writes it into an archived note, which is in the log like all that is written. --json
+has it also without that. Where relays show less than this machine has, nothing is
 attested (exit code 6). docs/trust.md says what that proves.`,
 		Example: `  engramctl wake
   engramctl wake --json | jq -r .narrative.text`,
@@ -153,7 +155,11 @@ func wake(ctx context.Context, env *cliutil.Env) error {
 		versions, _, _ := s.Memory.Log(asking, nipae.Slug(hook.NarrativeSlug))
 		parts.Who.Versions = len(slices.DeleteFunc(versions, func(v memory.Version) bool { return v.Tombstone }))
 	}
-	text := briefing.Tell(parts).Text
+	told := parts
+	if !attest {
+		told.Who = hook.Identity{}
+	}
+	text := briefing.Tell(told).Text
 	if env.Flags.JSON {
 		err = env.PrintJSON(wakeOutOf(w, parts, text))
 	} else {

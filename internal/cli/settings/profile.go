@@ -56,6 +56,8 @@ type ProfileFile struct {
 	// last one, a dream is offered; 0 is never.
 	DreamUnits *int    `toml:"dream_units"`
 	DreamEvery *string `toml:"dream_every"`
+	// HookTime is how long a hook may take, but at the start of a session.
+	HookTime string `toml:"hook_time"`
 	// Proposals say what becomes of what others propose.
 	Proposals proposalsFile `toml:"proposals"`
 	// Attest signs at the start of each session where it continues from.
@@ -83,6 +85,9 @@ func (file Profiles) Layer(name, path string) (Layer, error) {
 	l := Layer{ProfileFile: p, Name: fmt.Sprintf("profile %q", name)}
 	var err error
 	if l.Dream, err = p.dreamWhen(); err != nil {
+		return Layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
+	}
+	if l.Hook, err = p.hookTime(); err != nil {
 		return Layer{}, fmt.Errorf("profile %q in %s: %w", name, path, err)
 	}
 	if l.proposals, err = p.Proposals.rules(l.Name); err != nil {
@@ -116,6 +121,23 @@ func (p ProfileFile) dreamWhen() (w consolidation.DreamWhen, err error) {
 		}
 	}
 	return w, nil
+}
+
+// Bounds of hook_time: harnesses end a hook after 5 s.
+const (
+	minHook = 100 * time.Millisecond
+	maxHook = 4 * time.Second
+)
+
+// hookTime is how long a hook may take; 0 is not said.
+func (p ProfileFile) hookTime() (d time.Duration, err error) {
+	if p.HookTime == "" {
+		return 0, nil
+	}
+	if d, err = time.ParseDuration(p.HookTime); err != nil || d < minHook || d > maxHook {
+		return 0, fmt.Errorf(`hook_time: want a time from %q to %q, such as "1s"`, minHook, maxHook)
+	}
+	return d, nil
 }
 
 // maxKeyFile is more than any key file has, in bytes.

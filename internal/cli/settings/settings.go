@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/consolidation"
@@ -50,6 +51,7 @@ type Layer struct {
 	Key       string
 	stored    string                  // name of the key in the system's key store
 	Dream     consolidation.DreamWhen // when one is offered
+	Hook      time.Duration           // how long a hook may take; 0 is not said
 	proposals proposalRules
 }
 

@@ -75,10 +75,10 @@ func threeSessionsOfAMind(t testing.TB) {
 	begins := m.hook("session-start", "two", start)
 	said(t, "a second start", begins, "[Agent Memory — core]\n"+notice+"| I am Sami.", "[Agent Memory — narrative]\n"+notice+"| I have just begun to help Ana.",
 		"[Agent Memory — intentions]\n", "Ask Ana whether the mast was mended.", "3 episodes are not consolidated: engramctl mind prepare shows them",
-		"[Agent Memory — replay]\n", "she trusts me with it.", "[Agent Memory — identity]\nYour key is npub1", "!in spring", "!Eve", "!plan")
+		"[Agent Memory — replay]\n", "she trusts me with it.", "!npub1", "!in spring", "!Eve", "!plan")
 	said(t, "the same session again", m.hook("session-start", "two", map[string]any{"source": "resume"}), "I am Sami.", "!mast was mended")
 	said(t, "after a compaction", m.hook("session-start", "two", map[string]any{"source": "compact"}), "Ask Ana whether the mast was mended.", "[Agent Memory — checkpoint]")
-	said(t, "wake", m.ctlOK("wake"), "Ask Ana whether the mast was mended.", "I have just begun", "!Eve", "and is its version 1")
+	said(t, "wake", m.ctlOK("wake"), "Ask Ana whether the mast was mended.", "I have just begun", "!Eve")
 	a = m.serve("CLAUDE_CODE_SESSION_ID=two")
 	plan := a.answer("mind_prepare", nil)
 	id, _ := plan["plan"].(string)
@@ -97,15 +97,16 @@ func threeSessionsOfAMind(t testing.TB) {
 
 	// The third begins with the new narrative. The owner can read why.
 	begins = m.hook("session-start", "three", start)
-	said(t, "a third start", begins, "[Agent Memory — narrative]\n"+notice+"| "+story, "1 episode is not consolidated", "!I have just begun", "!Eve")
-	said(t, "the owner reads", m.owner("wake"), story, "and is its version 2")
+	said(t, "a third start", begins, "[Agent Memory — narrative]\n"+notice+"| "+story, "!not consolidated", "!I have just begun", "!Eve")
+	said(t, "the owner reads", m.owner("wake"), story)
 	said(t, "the owner reads what was", m.owner("mem", "log", "mem/narrative", "--text"), story, "I have just begun to help Ana.")
 	said(t, "the owner reads by what", m.owner("mem", "get", "narrative"), "mind:"+id, harbour)
 
 	// The consolidation is undone.
 	said(t, "taken back", m.ctlOK("mind", "undo", id), "mem/narrative", "mem/people/ana")
+	said(t, "what waits again", m.ctlOK("wake"), "3 episodes are not consolidated")
 	begins = m.hook("session-start", "four", start)
-	said(t, "a start after that", begins, "[Agent Memory — narrative]\n"+notice+"| I have just begun to help Ana.", "3 episodes are not consolidated", "!key of her shed")
+	said(t, "a start after that", begins, "[Agent Memory — narrative]\n"+notice+"| I have just begun to help Ana.", "!not consolidated", "!key of her shed")
 }
 
 // TestWhatWaitsForTheUser: a start lists the ids of waiting proposals, and none

@@ -97,6 +97,7 @@ type State struct {
 	Audit    Audit
 	Heads    Heads
 	Outbox   Outbox
+	Turns    Turns
 	*db
 }
 
@@ -128,6 +129,8 @@ type (
 	Heads struct{ *db }
 	// Outbox is what was written while no relay answered.
 	Outbox struct{ *db }
+	// Turns are what sessions were told unasked, and what was withheld from them.
+	Turns struct{ *db }
 )
 
 var schema = []string{`
@@ -201,6 +204,12 @@ CREATE INDEX outbox_slug ON outbox (slug);
 CREATE TABLE own_folders (folder TEXT PRIMARY KEY, mark TEXT NOT NULL, at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 -- When a session began while no relay answered, until it is told that one does; 0 otherwise.
 ALTER TABLE sessions ADD COLUMN mute INTEGER NOT NULL DEFAULT 0;
+`, `
+-- What a session was told unasked at its start (prompt 0) or at a prompt: a row without a
+-- slug for each, with what is noted of it, and then one for each text.
+CREATE TABLE turns (n INTEGER PRIMARY KEY, session TEXT NOT NULL, harness TEXT NOT NULL, prompt INTEGER NOT NULL, at INTEGER NOT NULL, slug TEXT NOT NULL, event TEXT NOT NULL, reason TEXT NOT NULL, withheld INTEGER NOT NULL) STRICT;
+CREATE INDEX turns_at ON turns (at);
+CREATE INDEX turns_session ON turns (session, n);
 `}
 
 // Open opens the state of a pair, or begins it.
@@ -232,7 +241,7 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, Heads{d}, Outbox{d}, d}, nil
+	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, Heads{d}, Outbox{d}, Turns{d}, d}, nil
 }
 
 // file returns the path and the key of a pair's file. The name tells nobody

@@ -35,7 +35,7 @@ func work(name, dir string) {
 		if err = s.Counters.Count(ctx, Recalled, "mem/"+name); err != nil {
 			continue
 		}
-		if _, err = s.Sessions.Show(ctx, name, "test", []Shown{{fmt.Sprintf("mem/%s/%d", name, n), strconv.Itoa(os.Getpid())}}, false); err != nil {
+		if _, err = s.Sessions.Show(ctx, name, "test", []Shown{{fmt.Sprintf("mem/%s/%d", name, n), strconv.Itoa(os.Getpid())}}); err != nil {
 			continue
 		}
 		if err = s.Plans.Put(ctx, Plan{ID: name, Data: make([]byte, 20_000), Expires: time.Now().Add(time.Hour)}); err == nil {

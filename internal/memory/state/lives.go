@@ -41,42 +41,20 @@ func (s Sessions) Muted(ctx context.Context, id string) error {
 	})
 }
 
-// Heard reports once, of a session that began while no relay answered, that one did so
-// later, at a time.
+// Heard reports of a session that began while no relay answered whether one did so later,
+// at a time; until Turns.Prompt notes that the session was told.
 func (s Sessions) Heard(ctx context.Context, id string, at time.Time) (yes bool, err error) {
-	const which = " FROM sessions WHERE id = ? AND mute > 0 AND mute < ?"
-	err = s.read(ctx, func(tx *sealedfile.Tx) error { yes = tx.Has("SELECT 1"+which, id, at.UnixMilli()); return nil })
-	if err != nil || !yes {
-		return false, err
-	}
-	err = s.write(ctx, func(tx *sealedfile.Tx) error {
-		if yes = tx.Has("SELECT 1"+which, id, at.UnixMilli()); yes {
-			tx.Exec("UPDATE sessions SET mute = 0 WHERE id = ?", id)
-		}
+	err = s.read(ctx, func(tx *sealedfile.Tx) error {
+		yes = tx.Has("SELECT 1 FROM sessions WHERE id = ? AND mute > 0 AND mute < ?", id, at.UnixMilli())
 		return nil
 	})
-	return yes && err == nil, err
+	return yes, err
 }
 
 // End notes that a session is over. What follows it in the same process still
 // does.
 func (s Sessions) End(ctx context.Context, id string) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error { return tx.Exec("UPDATE sessions SET ended = 1 WHERE id = ?", id) })
-}
-
-// Prompted counts a prompt of a session, which is seen by that. Its folder and
-// project are noted where no Begin has: it had no time, or the harness told nobody
-// of the start.
-func (s Sessions) Prompted(ctx context.Context, one Session) error {
-	if err := cmp.Or(fits(one.ID, one.Harness), fitting(one.Folder, one.Project, one.Old)); err != nil {
-		return err
-	}
-	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		s.touch(tx, one.ID, one.Harness)
-		tx.Exec("UPDATE sessions SET folder = ?2, project = ?3 WHERE id = ?1 AND folder = '' AND project = ''", one.ID, one.Folder, one.Project)
-		place(tx, s.now(), one)
-		return tx.Exec("UPDATE sessions SET prompts = prompts + 1 WHERE id = ?", one.ID)
-	})
 }
 
 // Wrote counts a write of a session that is known. links returns the folder that is

@@ -42,7 +42,7 @@ func TestFirstVersionOpens(t *testing.T) {
 	if len(all) != 1 || all[0].Recalled != 3 {
 		t.Errorf("counters %v", all)
 	}
-	must(t, s.Sessions.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
+	must(t, s.Turns.Prompt(t.Context(), Turn{Session: Session{ID: "s", Harness: "claude"}}))
 	sessions, err := s.Sessions.All(t.Context())
 	must(t, err)
 	if len(sessions) != 1 || sessions[0].Harness != "codex" || sessions[0].Prompts != 1 {
@@ -123,7 +123,7 @@ func TestAskedOnce(t *testing.T) {
 			must(t, s.Sessions.Begin(t.Context(), Session{ID: "s", Harness: "claude", Process: "p", Folder: "/w"}, true, false))
 			must(t, s.Sessions.Serve(t.Context(), c.served))
 			for range c.prompts {
-				must(t, s.Sessions.Prompted(t.Context(), Session{ID: "s", Harness: "claude"}))
+				must(t, s.Turns.Prompt(t.Context(), Turn{Session: Session{ID: "s", Harness: "claude"}}))
 			}
 			if c.write {
 				must(t, s.Sessions.Wrote(t.Context(), "s", func(string) string { return "" }))
@@ -278,11 +278,8 @@ func TestServersAreBounded(t *testing.T) {
 func TestRecallCountsWhatIsFresh(t *testing.T) {
 	s := newRig(t).open(testPair)
 	a, b := Shown{"mem/a", "1"}, Shown{"mem/b", "1"}
-	for _, step := range []struct{ tell, fresh []Shown }{{[]Shown{a}, []Shown{a}}, {[]Shown{a, b}, []Shown{b}}, {[]Shown{a, b}, nil}} {
-		fresh, err := s.Sessions.Show(t.Context(), "s", "claude", step.tell, true)
-		if !reflect.DeepEqual(fresh, step.fresh) || err != nil {
-			t.Errorf("fresh are %v, %v", fresh, err)
-		}
+	for _, shown := range [][]Shown{{a}, {a, b, {"mem/c", "1"}}, {a, b}} {
+		must(t, s.Turns.Prompt(t.Context(), Turn{Session: Session{ID: "s", Harness: "claude"}, Shown: shown, Recalled: []string{"mem/a", "mem/b"}}))
 	}
 	all, _, err := s.Counters.All(t.Context())
 	must(t, err)
@@ -297,9 +294,9 @@ func TestPromptSaysWhereASessionIs(t *testing.T) {
 	s := newRig(t).open(testPair)
 	folder := ""
 	own := func(project string) string { return map[string]string{"atlas": folder}[project] }
-	must(t, s.Sessions.Prompted(t.Context(), Session{ID: "late", Harness: "claude", Folder: "/atlas", Project: "atlas"}))
+	must(t, s.Turns.Prompt(t.Context(), Turn{Session: Session{ID: "late", Harness: "claude", Folder: "/atlas", Project: "atlas"}}))
 	must(t, s.Sessions.Begin(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/home", Project: "home"}, false, false))
-	must(t, s.Sessions.Prompted(t.Context(), Session{ID: "begun", Harness: "claude", Folder: "/elsewhere", Project: "atlas"}))
+	must(t, s.Turns.Prompt(t.Context(), Turn{Session: Session{ID: "begun", Harness: "claude", Folder: "/elsewhere", Project: "atlas"}}))
 	for _, id := range []string{"late", "begun"} {
 		folder = "/" + map[string]string{"late": "atlas", "begun": "elsewhere"}[id]
 		must(t, s.Sessions.Wrote(t.Context(), id, own))
@@ -309,7 +306,7 @@ func TestPromptSaysWhereASessionIs(t *testing.T) {
 	if len(all) != 1 || all[0].Path != "/atlas" || all[0].Project != "atlas" {
 		t.Errorf("folders %v", all)
 	}
-	if err := s.Sessions.Prompted(t.Context(), Session{ID: "long", Harness: "claude", Folder: strings.Repeat("x", maxPath+1)}); !errors.Is(err, ErrTooLarge) {
+	if err := s.Turns.Prompt(t.Context(), Turn{Session: Session{ID: "long", Harness: "claude", Folder: strings.Repeat("x", maxPath+1)}}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a path that is too long: %v", err)
 	}
 }
@@ -329,8 +326,10 @@ func TestMuted(t *testing.T) {
 		want bool
 	}{{"b", testTime.Add(time.Minute), false}, {"a", testTime.Add(-time.Minute), false}, {"a", time.Time{}, false}, {"none", testTime.Add(time.Minute), false},
 		{"a", testTime.Add(time.Minute), true}, {"a", testTime.Add(time.Hour), false}} {
-		if yes, err := s.Sessions.Heard(t.Context(), step.id, step.at); yes != step.want || err != nil {
+		yes, err := s.Sessions.Heard(t.Context(), step.id, step.at)
+		if yes != step.want || err != nil {
 			t.Errorf("%+v: %v, %v", step, yes, err)
 		}
+		must(t, s.Turns.Prompt(t.Context(), Turn{Session: Session{ID: step.id, Harness: "claude"}, Heard: yes}))
 	}
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -122,38 +123,42 @@ func sessionIn(tx *sealedfile.Tx, which string, args ...any) (one Session, found
 
 // Show notes what is about to be shown in a session, which is seen by that, and
 // returns what of it has not been shown there before: of several processes that
-// show the same at once, one is told so. counted counts what is fresh as Recalled.
-func (s Sessions) Show(ctx context.Context, id, harness string, texts []Shown, counted bool) (fresh []Shown, err error) {
-	if err := fits(id, harness); err != nil {
+// show the same at once, one is told so.
+func (s Sessions) Show(ctx context.Context, id, harness string, texts []Shown) (fresh []Shown, err error) {
+	if err := cmp.Or(fits(id, harness), shownFits(texts)); err != nil {
 		return nil, err
 	}
+	err = s.write(ctx, func(tx *sealedfile.Tx) error {
+		s.touch(tx, id, harness)
+		fresh = show(tx, id, texts)
+		return tx.Err()
+	})
+	return fresh, err
+}
+
+// shownFits refuses texts beyond the bounds.
+func shownFits(texts []Shown) error {
 	if len(texts) > maxAtOnce {
-		return nil, fmt.Errorf("%w: %d texts at once", ErrTooLarge, len(texts))
+		return fmt.Errorf("%w: %d texts at once", ErrTooLarge, len(texts))
 	}
 	for _, t := range texts {
 		if err := fits(t.Slug, t.Hash); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	err = s.write(ctx, func(tx *sealedfile.Tx) error {
-		fresh = nil
-		s.touch(tx, id, harness)
-		for _, t := range texts {
-			tx.Exec("INSERT INTO shown (session, slug, hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, t.Slug, t.Hash)
-			if tx.Changed() > 0 {
-				fresh = append(fresh, t)
-			}
+	return nil
+}
+
+// show is Show within a transaction.
+func show(tx *sealedfile.Tx, id string, texts []Shown) (fresh []Shown) {
+	for _, t := range texts {
+		tx.Exec("INSERT INTO shown (session, slug, hash) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", id, t.Slug, t.Hash)
+		if tx.Changed() > 0 {
+			fresh = append(fresh, t)
 		}
-		if counted {
-			var slugs []string
-			for _, t := range fresh {
-				slugs = append(slugs, t.Slug)
-			}
-			count(tx, s.now(), Recalled, slugs)
-		}
-		return tx.Exec("DELETE FROM shown WHERE n IN (SELECT n FROM shown WHERE session = ? ORDER BY n DESC LIMIT -1 OFFSET ?)", id, MaxShown)
-	})
-	return fresh, err
+	}
+	tx.Exec("DELETE FROM shown WHERE n IN (SELECT n FROM shown WHERE session = ? ORDER BY n DESC LIMIT -1 OFFSET ?)", id, MaxShown)
+	return fresh
 }
 
 // Shown returns what was shown in a session, in that order.

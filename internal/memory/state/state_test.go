@@ -162,7 +162,7 @@ func TestShowOnceInASession(t *testing.T) {
 	s := r.open(testPair)
 	show := func(session string, texts ...Shown) []Shown {
 		t.Helper()
-		fresh, err := s.Sessions.Show(t.Context(), session, "claude-code", texts, false)
+		fresh, err := s.Sessions.Show(t.Context(), session, "claude-code", texts)
 		must(t, err)
 		return fresh
 	}
@@ -187,7 +187,7 @@ func TestShowOnceInASession(t *testing.T) {
 	if fresh := show("s1", b); len(fresh) != 1 {
 		t.Error("a session that forgot does not show it again")
 	}
-	if _, err := s.Sessions.Show(t.Context(), "s1", "x", []Shown{{strings.Repeat("m", 2000), "1"}}, false); !errors.Is(err, ErrTooLarge) {
+	if _, err := s.Sessions.Show(t.Context(), "s1", "x", []Shown{{strings.Repeat("m", 2000), "1"}}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("a long slug: %v", err)
 	}
 	// The bound: what was shown first is forgotten first.
@@ -210,7 +210,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		r.now = r.now.Add(time.Second)
 		must(t, s.Sessions.Seen(t.Context(), fmt.Sprint("s", i), "codex"))
 	}
-	_, err := s.Sessions.Show(t.Context(), "s7", "claude-code", []Shown{{"mem/a", "1"}}, false)
+	_, err := s.Sessions.Show(t.Context(), "s7", "claude-code", []Shown{{"mem/a", "1"}})
 	must(t, err)
 	all, err := s.Sessions.All(t.Context())
 	must(t, err)

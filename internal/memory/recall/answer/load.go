@@ -115,7 +115,9 @@ func (v *localView) Under(prefix string) []Head {
 	return all
 }
 
-func headOf(h localcopy.Head) Head { return Head{Slug: h.Slug, Size: h.Size, UpdatedAt: h.CreatedAt} }
+func headOf(h localcopy.Head) Head {
+	return Head{Slug: h.Slug, ID: h.ID, Size: h.Size, UpdatedAt: h.CreatedAt}
+}
 
 // Scope says in which project a question is asked: see recall.Scope.
 type Scope = recall.Scope

@@ -124,7 +124,8 @@ type View interface {
 // Head is a text without its words.
 type Head struct {
 	Slug      string
-	Size      int // in bytes
+	ID        string // of the event; "" where none is known
+	Size      int    // in bytes
 	UpdatedAt int64
 	Unsent    bool // it waits on this machine: no relay has it
 }
