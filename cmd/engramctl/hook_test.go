@@ -236,6 +236,20 @@ func TestHookSession(t *testing.T) {
 		if err != nil || len(all) == 0 || all[0].Slug != "mem/boats" || all[0].Recalled != 4 {
 			t.Errorf("counted %v, %v", all, err)
 		}
+		turns, err := s.Turns.Of(t.Context(), "a")
+		if err != nil || len(turns) == 0 || len(turns[1].Texts) != 4 {
+			t.Fatalf("%+v, %v", turns, err)
+		}
+		at := "mem/projects/" + testProject
+		for n, want := range []memorystate.Told{{Slug: "core", Reason: "core"}, {Slug: at, Reason: "folder is not linked", Withheld: true}, {Slug: at + "/db", Reason: "folder is not linked", Withheld: true}, {Slug: at + "/ext", Reason: "external", Withheld: true}} {
+			got := turns[1].Texts[n]
+			if len(got.Event) != 64 {
+				t.Errorf("a version is %q", got.Event)
+			}
+			if got.Event = ""; got != want {
+				t.Errorf("the start was told %+v, want %+v", got, want)
+			}
+		}
 	})
 }
 

@@ -112,7 +112,7 @@ func TestLatePromptIsKnown(t *testing.T) {
 	}
 	r.state(func(s *memorystate.State) {
 		all, err := s.Turns.Of(t.Context(), "s")
-		if err != nil || len(all) != 3 || all[1].Note != memorystate.Late || all[2].Note != "" || len(all[2].Texts) != 1 || all[2].Texts[0].Slug != "mem/boats" || all[2].Texts[0].Event == "" {
+		if err != nil || len(all) != 3 || all[1].Note != memorystate.Late || all[2].Note != "" || len(all[2].Texts) != 2 || !all[2].Texts[1].Withheld || all[2].Texts[0].Slug != "mem/boats" || all[2].Texts[0].Event == "" {
 			t.Errorf("%+v, %v", all, err)
 		}
 		if late, of, err := s.Turns.Late(t.Context(), 50); late != 1 || of != 2 || err != nil {

@@ -77,6 +77,7 @@ func commands(env *cliutil.Env) []*cobra.Command {
 		admin.New(env),
 		session.NewMCP(env),
 		session.NewWake(env),
+		session.NewWhy(env),
 		session.NewHook(env),
 		project.New(env),
 		env.Command(&cobra.Command{Use: "version", Short: "Print version and platform", Example: "  engramctl version"}, func(context.Context, []string) error {

@@ -45,9 +45,7 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 		question = ""
 	}
 	told := &session.Telling{State: state, Session: id, Harness: string(r.h), Question: question, Prompt: cmp.Or(question, r.in.Prompt)}
-	r.later(func() {
-		ctx, done := context.WithTimeout(context.Background(), r.left())
-		defer done()
+	r.noting(func(ctx context.Context) {
 		_ = told.Note(ctx, where.Of(memorystate.Session{ID: id, Harness: string(r.h)}), r.said) // who was told is not told anew
 	})
 	if !r.h.Injects(hook.Prompt) {
@@ -163,6 +161,11 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 	w, err := brief(ctx, r.env, s, r.h, r.in)
 	r.later(w.Close)
 	if err != nil {
+		if id := session.Name(r.in.Session); w.State != nil && id != "" {
+			r.noting(func(ctx context.Context) {
+				_ = w.State.Turns.Start(ctx, memorystate.Turn{Session: memorystate.Session{ID: id, Harness: string(r.h)}, Note: memorystate.Failed})
+			})
+		}
 		return "", &unreadError{err, w.Seen, w.State != nil && client.Silent(err)}
 	}
 	if !w.Core.Kept {
@@ -193,9 +196,9 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 		}
 	}
 	told := briefing.Tell(w.Parts)
-	r.later(func() {
+	r.noting(func(ctx context.Context) {
 		if r.said {
-			w.Showed(context.Background(), told, note)
+			w.Showed(ctx, told, note)
 		}
 	})
 	return told.Text, nil

@@ -45,6 +45,7 @@ type hookRun struct {
 	opened chan *memorystate.State
 	said   bool // the answer was printed
 	mu     sync.Mutex
+	note   func() // notes what was told, while all is open; nil notes nothing
 	after  []func()
 }
 
@@ -126,9 +127,9 @@ This is for the harness's settings to run, one line for each event; docs/harness
 them. It ends with exit code 0 whatever happens, since a harness may take another for a
 decision, and prints nothing when it fails; but session-start says then that the memory
 is unavailable. A prompt is answered from the local copy within 1 s (hook_time in a
-profile), or not at all; engramctl doctor says how many were late. session-start asks the
-relays for 2 s. One line for each hook goes into hook.log in $XDG_STATE_HOME/engramd,
-without a word of prompts and memories.
+profile), or not at all; engramctl doctor says how many were late, and engramctl why what
+was told. session-start asks the relays for 2 s. One line for each hook goes into hook.log
+in $XDG_STATE_HOME/engramd, without a word of prompts and memories.
 
 With --attest (attest = true in a profile) session-start also tells who the agent is and
 where the session continues from, and signs that, in an archived note, once for each
@@ -310,11 +311,25 @@ func (r *hookRun) later(do func()) {
 	r.after = append(r.after, do)
 }
 
+// noting has what was told noted, before what was opened is closed.
+func (r *hookRun) noting(do func(context.Context)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note = func() {
+		ctx, done := context.WithTimeout(context.Background(), r.left())
+		defer done()
+		do(ctx)
+	}
+}
+
 // tidy notes what was told, and closes what was opened.
 func (r *hookRun) tidy() {
 	aside(r.left(), func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		if r.note != nil {
+			r.note()
+		}
 		for _, do := range slices.Backward(r.after) {
 			do()
 		}
