@@ -47,7 +47,7 @@ func TestHookBesideStopped(t *testing.T) {
 	said := `{"session_id":"s","prompt":"When does Ana paint the boats?"}`
 	r.hook("claude", "session-start", said)
 	locks, err := filepath.Glob(filepath.Join(r.dir, "*", "engramd", "*.lock"))
-	if err != nil || len(locks) != 2 {
+	if err != nil || len(locks) != 3 {
 		t.Fatalf("%v, %v", locks, err)
 	}
 	for _, path := range locks {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"engramd/internal/e2e/relaytest"
 )
@@ -83,6 +84,59 @@ func TestOwnerCorrectsAMemory(t *testing.T) {
 	if again := p.hook("claude", "session-start", `{"session_id":"t","source":"startup","cwd":"`+p.folder+`"}`); strings.Contains(again, "proposal") {
 		t.Errorf("the next session begins with %s", again)
 	}
+}
+
+// TestOwnersWordAtTheNextPrompt: while the server runs, what the owner corrects is told at
+// the next prompt of a session that was shown the memory, and beside it by the tools; what
+// they remove, by none.
+func TestOwnersWordAtTheNextPrompt(t *testing.T) {
+	p := newCorrecting(t)
+	p.does("", "mem", "set", "core", "I am Sami.")
+	p.does("", "mem", "set", "people/ana", "Ana drinks tea in the morning.")
+	p.does("", "mem", "set", "people/bo", "Bo paints boats in the harbour.")
+	c := startMCPIn(t, relaytest.Agent(), p.env, "--owner", relaytest.Owner().Pub, "--relay", p.relay.URL)
+	prompt := func(text string) string {
+		return p.hook("claude", "prompt", `{"session_id":"s","prompt":"`+text+`","cwd":"`+p.folder+`"}`)
+	}
+	read := func(slug string) map[string]any {
+		return reply(t, c.call("memory_read", map[string]any{"slug": slug}, false))
+	}
+	c.call("memory_recall", map[string]any{"query": "What does Ana drink in the morning?"}, false) // the copy is whole
+	if start := p.hook("claude", "session-start", `{"session_id":"s","source":"startup","cwd":"`+p.folder+`"}`); !strings.Contains(start, "I am Sami.") {
+		t.Fatal(start)
+	}
+	if got := prompt("What does Ana drink in the morning?"); !strings.Contains(got, "tea") || strings.Contains(got, "owner says") {
+		t.Fatal(got)
+	}
+	p.owns("Ana drinks coffee in the morning.", "propose", "edit", "people/ana", "-")
+	for began := time.Now(); read("people/ana")["owner_says"] == nil; { // until the server has heard of it
+		if time.Since(began) > relaytest.Patience {
+			t.Fatal("the server does not hear of it")
+		}
+	}
+	if got := prompt("Let us begin with the release."); !strings.Contains(got, "your owner says") || !strings.Contains(got, "| Ana drinks coffee in the morning.") {
+		t.Errorf("the next prompt is told %q", got)
+	}
+	if got := reply(t, c.call("memory_recall", map[string]any{"query": "What does Ana drink in the morning?"}, false))["block"].(string); !strings.Contains(got, "tea in the morning.\nyour owner says (proposal ") {
+		t.Errorf("recalled: %s", got)
+	}
+	if got := prompt("What does Bo paint in the harbour?"); !strings.Contains(got, "boats") {
+		t.Fatal(got)
+	}
+	p.owns("", "propose", "rm", "people/bo")
+	for began := time.Now(); read("people/bo")["text"] != ""; {
+		if time.Since(began) > relaytest.Patience {
+			t.Fatal("the server does not hear of it")
+		}
+	}
+	if got := reply(t, c.call("memory_recall", map[string]any{"query": "What does Bo paint in the harbour?"}, false)); got["block"] != "" {
+		t.Errorf("recalled: %v", got)
+	}
+	if got := prompt("What does Bo paint in the harbour?"); !strings.Contains(got, "takes it back") || strings.Contains(got, "boats") {
+		t.Errorf("the next prompt is told %q", got)
+	}
+	_ = c.session.Close()
+	c.ended()
 }
 
 // TestOwnersAreAcceptedAtTheStart: a profile may have a server accept what the

@@ -24,6 +24,8 @@ type Parts struct {
 	Who    hook.Identity // the zero one is not told
 	// Beside warns of what the folder brings.
 	Beside hook.Section
+	// Took says what was taken over of the owner's unasked.
+	Took hook.Section
 	// After is told once what waits was: a request.
 	After hook.Section
 }
@@ -49,14 +51,14 @@ func Tell(p Parts) (t Told) {
 	if p.Who.Agent != "" {
 		p.Who.From = p.Start.From
 	}
-	sections := []hook.Section{p.Core, p.Beside, unread, met(p.Start.Apart), narrative, hook.Rests(p.Start.Rests, c), project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
+	sections := []hook.Section{p.Core, hook.Words(hook.WordLine(core, p.Start.Words[core])), p.Took, p.Beside, unread, met(p.Start.Apart), narrative, hook.Words(hook.WordLine(hook.NarrativeSlug, p.Start.Words[hook.NarrativeSlug])), hook.Rests(p.Start.Rests, c), project, hook.Due(lines, more, c, p.Ways), p.Start.Counts.Section(p.Ways), p.After, p.Who.Section()}
 	// An episode of the project may stand there already.
 	rest := slices.DeleteFunc(slices.Clone(p.Start.Episodes), func(e hook.Episode) bool {
 		return slices.ContainsFunc(whole, func(u hook.Unit) bool { return u.Slug == e.Slug })
 	})
 	replay, replayed := hook.Replay(m, rest, c, hook.Left(m, sections...))
 	if narrative.Text != "" && m(narrative.Text) <= narrative.Budget {
-		whole = append(whole, hook.Unit{Slug: hook.NarrativeSlug, Text: p.Start.Narrative})
+		whole = append(whole, hook.Unit{Slug: hook.NarrativeSlug, Text: p.Start.Narrative, Says: p.Start.Words[hook.NarrativeSlug]})
 	}
 	return Told{hook.Wake(m, append(sections, replay)...), append(whole, replayed...), due}
 }
@@ -77,11 +79,12 @@ func Heads(v answer.View, names ...string) (all []answer.Head) {
 func Project(v answer.View, p hook.Memory) hook.Memory {
 	p.Units, p.AsOf, p.Stale = nil, v.State().AsOf, v.State().Stale || v.State().Unfinished
 	for _, head := range Heads(v, p.Project, p.Old) {
-		if v.Index().Truth().Stale(head.Slug) {
+		says := answer.WordsOf(v)[head.Slug]
+		if v.Index().Truth().Stale(head.Slug) || says.Withholds() {
 			continue
 		}
 		if text, ok := v.Text(head.Slug); ok {
-			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0), Note: note(v, head.Slug)})
+			p.Units = append(p.Units, hook.Unit{Slug: head.Slug, Text: text, Updated: time.Unix(head.UpdatedAt, 0), Note: note(v, head.Slug), Says: says})
 		}
 	}
 	if len(Heads(v, p.Shared)) == 0 {
@@ -92,5 +95,7 @@ func Project(v answer.View, p hook.Memory) hook.Memory {
 
 // note says how a memory stands, "" for nothing.
 func note(v answer.View, slug string) string {
-	return strings.Join(v.Index().Truth().Of(slug).Notes(), "; ")
+	standing := v.Index().Truth().Of(slug)
+	standing.Corrected = answer.WordsOf(v)[slug].Text != ""
+	return strings.Join(standing.Notes(), "; ")
 }

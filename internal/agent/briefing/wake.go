@@ -55,16 +55,19 @@ type Start struct {
 	Counts    hook.Counts
 	Copy      hook.Copy
 	From      hook.Continuing
-	Apart     []apart.Unit // writes that met a newer text
+	Apart     []apart.Unit           // writes that met a newer text
+	Words     map[string]answer.Word // the owner's, by slug
 }
 
 // Of looks a memory through. Where ctx ends before all episodes were looked at,
 // the newest were, and Counts says so.
 func Of(ctx context.Context, v answer.View, o Options) Start {
-	s := Start{From: o.From, Apart: apart.In(v, ""), Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
+	s := Start{From: o.From, Apart: apart.In(v, ""), Words: answer.WordsOf(v), Copy: hook.Copy{AsOf: v.State().AsOf, Stale: v.State().Stale || v.State().Unfinished}}
 	s.Counts.Behind = v.State().Behind
-	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) {
+	if text, ok := v.Text(hook.NarrativeSlug); ok && hook.Narrates(text) && !s.Words[hook.NarrativeSlug].Withholds() {
 		s.Narrative = text
+	} else {
+		delete(s.Words, hook.NarrativeSlug)
 	}
 	for _, slug := range []string{core, hook.NarrativeSlug} {
 		if by := v.Index().Truth().Of(slug).PartlySupersededBy; len(by) > 0 && (slug != hook.NarrativeSlug || s.Narrative != "") {
@@ -112,11 +115,12 @@ func (s *Start) episodes(ctx context.Context, v answer.View, o Options) {
 		} else if f.Trust != frontmatter.External {
 			s.consolidated(f.Consolidated.Time, o.Now)
 		}
-		if f.Trust == frontmatter.External || !within.Has(l.Slug) || v.Index().Truth().Stale(l.Slug) {
+		says := s.Words[l.Slug]
+		if f.Trust == frontmatter.External || says.Withholds() || !within.Has(l.Slug) || v.Index().Truth().Stale(l.Slug) {
 			continue
 		}
 		if u, ok := answer.Unit(v, alive, l.Slug, text, l.When); ok {
-			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * u.Activation(o.Now), Note: note(v, l.Slug)})
+			s.keep(hook.Episode{Slug: l.Slug, Text: text, When: l.When, Weight: f.Salience * u.Activation(o.Now), Note: note(v, l.Slug), Says: says})
 		}
 	}
 }

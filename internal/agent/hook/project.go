@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/memory/project"
 	"engramd/internal/memory/quote"
+	"engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
 )
 
@@ -18,6 +19,7 @@ type Unit struct {
 	Updated time.Time
 	// Note says how it stands, beside its slug; "" for nothing.
 	Note string
+	Says answer.Word // the owner's
 }
 
 // Memory is what is known of a project on this machine.
@@ -109,7 +111,7 @@ func Project(m Measure, p Memory) (Section, []Unit) {
 	more := 0
 	for _, u := range shown {
 		d := frontmatter.Parse(u.Text)
-		text := "## " + u.named() + "\n" + quote.Text(d.Body(), false) + "\n"
+		text := "## " + u.named() + "\n" + quote.Text(d.Body(), false) + u.Says.Beneath() + "\n"
 		short := titled(u, d)
 		switch {
 		case m(text) <= left-m(moreLine(len(shown))):

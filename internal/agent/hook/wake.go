@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/memory/quote"
+	"engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
 )
 
@@ -152,6 +153,7 @@ type Episode struct {
 	Weight float64
 	// Note says how it stands, beside its slug; "" for nothing.
 	Note string
+	Says answer.Word // the owner's
 }
 
 // Alive orders episodes by their weight, the most alive first.
@@ -191,7 +193,7 @@ func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit)
 		head += ")\n"
 		body := quote.Text(frontmatter.Parse(e.Text).Body(), false)
 		short := m.cut(body, episodeBudget, "memory_read gives all of it")
-		if text := head + short; body != "" && m(text) <= left {
+		if text := head + short + e.Says.Beneath(); body != "" && m(text) <= left {
 			all = append(all, shown{e, text, short == body})
 			left -= m(text)
 		}
@@ -206,7 +208,7 @@ func Replay(m Measure, episodes []Episode, c Copy, budget int) (Section, []Unit)
 	for _, e := range all {
 		out += e.text
 		if e.whole {
-			whole = append(whole, Unit{Slug: e.Slug, Text: e.Text})
+			whole = append(whole, Unit{Slug: e.Slug, Text: e.Text, Says: e.Says})
 		}
 	}
 	return Section{Text: out, Budget: budget}, whole

@@ -61,6 +61,7 @@ type Brief struct {
 	kept   *Copy // nil: none can be had
 	unsure bool  // whether the folder is linked could not be found out
 	look   briefing.Options
+	taken  []memorystate.TakenOver // from the owner unasked, and not told yet
 }
 
 // Core is the core as it was found: its text as of a time, if it was.
@@ -120,6 +121,9 @@ func (s *Session) Brief(ctx context.Context, b Beginning) (w *Brief, err error) 
 	if err != nil {
 		return w, err
 	}
+	if w.Core.Entry != nil && found.start.Words[string(nipae.Core)].Base != client.Hash(w.Core.Entry.Text) {
+		delete(found.start.Words, string(nipae.Core)) // relays have another one by now
+	}
 	p := briefing.Parts{Measure: hook.MeasureOf(b.Harness), Core: w.Core.section(b), Project: found.project, Start: found.start, Unread: !found.read}
 	if p.Unread {
 		p.Start.From = w.look.From
@@ -133,6 +137,7 @@ func (s *Session) Brief(ctx context.Context, b Beginning) (w *Brief, err error) 
 	if text := p.Start.Narrative; text != "" {
 		p.Who.Hash = client.Hash(text)
 	}
+	p.Took = w.took(ctx)
 	w.Parts = p
 	return w, nil
 }
@@ -232,11 +237,11 @@ func (w *Brief) Showed(ctx context.Context, told briefing.Told, note string) {
 		turn := memorystate.Turn{Session: memorystate.Session{ID: id, Harness: string(w.b.Harness)}, Note: note}
 		if core := w.Core.Entry; core != nil {
 			turn.Texts = append(turn.Texts, memorystate.Told{Slug: string(nipae.Core), Event: core.ID, Reason: "core"})
-			turn.Shown = shownOf([]hook.Unit{{Slug: string(nipae.Core), Text: core.Text}})
+			turn.Shown = shownOf([]hook.Unit{{Slug: string(nipae.Core), Text: core.Text, Says: w.Parts.Start.Words[string(nipae.Core)]}})
 		}
 		turn.Shown = append(turn.Shown, shownOf(told.Whole)...)
 		for _, i := range told.Due {
-			turn.Shown = append(turn.Shown, memorystate.Shown{Slug: i.Slug, Hash: i.Key})
+			turn.Shown = append(append(turn.Shown, memorystate.Shown{Slug: i.Slug, Hash: i.Key}), saidOf(i.Slug, i.Says)...)
 		}
 		if w.kept != nil {
 			_ = w.kept.Source().Read(ctx, func(v answer.View) error { // what is not known is not noted
@@ -244,7 +249,7 @@ func (w *Brief) Showed(ctx context.Context, told briefing.Told, note string) {
 				return nil
 			})
 		}
-		if err := w.State.Turns.Start(ctx, turn); err != nil {
+		if err := errors.Join(w.State.Turns.Start(ctx, turn), w.State.Owners.Keep(ctx, w.taken...)); err != nil {
 			w.s.note("what was shown is not kept: %v", err)
 		}
 	})
@@ -273,6 +278,8 @@ func (w *Brief) told(v answer.View, told briefing.Told) (all []memorystate.Told)
 		switch {
 		case v.Index().Truth().Stale(head.Slug):
 			why = "stale"
+		case answer.WordsOf(v)[head.Slug].Withholds():
+			why = "owner"
 		case frontmatter.Parse(text).Trust() == frontmatter.External:
 			why = "external"
 		case !p.Linked:

@@ -11,7 +11,9 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/localcopy/follow"
 	"engramd/internal/memory/recall/answer"
+	"engramd/nips/nipae"
 )
 
 // Copies is where the pair's memory is kept on this machine: the copy that is open,
@@ -20,6 +22,8 @@ type Copies struct {
 	s    *Session
 	open atomic.Pointer[Copy]
 	bulk atomic.Pointer[bulk]
+	// heard is what the owner proposes, for Session.OnDisk; nil until it is asked for.
+	heard *localcopy.Copy
 }
 
 // Open opens the local copy; what is written from now on goes into it at once.
@@ -42,6 +46,9 @@ func (c *Copies) Open(ctx context.Context, warn func(string)) (*Copy, error) {
 		return nil, err
 	}
 	l.follow()
+	if l.said = c.said(ctx, true); l.said != nil {
+		l.hearing = follow.New(follow.Options{Filter: nipae.ListFilter(c.s.Memory.Owner(), c.s.Memory.Agent()), Store: l.said, Log: c.s.o.Log, Sources: l.sources})
+	}
 	c.open.Store(l)
 	return l, nil
 }

@@ -32,6 +32,9 @@ type Copy struct {
 	*localcopy.Copy
 	Follower *follow.Follower
 
+	said    *localcopy.Copy  // what the owner proposes; nil where that is not known
+	hearing *follow.Follower // keeps said up to date
+
 	s     *Session
 	found atomic.Bool      // the agent's own list of relays was looked for
 	last  []follow.Outcome // of CatchUp
@@ -51,21 +54,23 @@ func (l *Copy) Tell(changed func()) {
 
 // follow makes the follower of the copy that is open.
 func (l *Copy) follow() {
-	all := follow.Of(l.s.Client)
 	store := follow.Store(l.Copy)
 	if l.changed != nil {
 		store = tellingStore{l.Copy, l.changed}
 	}
 	o := follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Log: l.s.o.Log,
-		Passed: func(ctx context.Context, full bool) { l.s.settler.settle(ctx, l.Copy, full) },
-		Sources: func() ([]follow.Source, bool) {
-			sources, whole := all()
-			return sources, whole && l.found.Load()
-		}}
+		Passed:  func(ctx context.Context, full bool) { l.s.settler.settle(ctx, l.Copy, full) },
+		Sources: l.sources}
 	if l.knows != nil {
 		o.Passed = nil // nothing is laid over what is shown
 	}
 	l.Follower = follow.New(o)
+}
+
+// sources are the relays that are followed.
+func (l *Copy) sources() ([]follow.Source, bool) {
+	sources, whole := follow.Of(l.s.Client)()
+	return sources, whole && l.found.Load()
 }
 
 // named makes a copy of what relays show that a person named for this one question. It is
@@ -100,11 +105,17 @@ func (l *Copy) Close() error {
 	if l.stop != nil {
 		l.stop()
 	}
+	if l.said != nil {
+		_ = l.said.Close() // what was kept is kept
+	}
 	return l.Copy.Close()
 }
 
-// Source is what recall and search read: what waits on this machine too.
-func (l *Copy) Source() answer.Source { return l.s.Outbox.over(l.Confirmed(), l.s.Outbox.state) }
+// Source is what recall and search read: what waits on this machine too, and what the
+// owner says.
+func (l *Copy) Source() answer.Source {
+	return l.s.heard(l.s.Outbox.over(l.Confirmed(), l.s.Outbox.state), l.Copy, l.said, l.s.Outbox.state)
+}
 
 // Confirmed is what relays have, as far as it is here.
 func (l *Copy) Confirmed() answer.Source { return answer.Local(l.Copy, l.Follower.Relays) }
@@ -163,6 +174,7 @@ func (l *Copy) CatchUp(ctx context.Context, budget time.Duration) error {
 	// Where it fails, asking the relays fails too.
 	_ = l.s.Discover(within)
 	l.found.Store(true)
+	defer l.hear(within, ask)()
 	var err error
 	if l.last, err = l.Follower.CatchUp(within, ask); err == nil || ctx.Err() != nil {
 		return ctx.Err()
@@ -181,7 +193,9 @@ func (l *Copy) CatchUp(ctx context.Context, budget time.Duration) error {
 // Asked has the copy compared with the relays as they are known now, as long as ctx
 // lasts. What does not come is stale.
 func (l *Copy) Asked(ctx context.Context) {
-	_, _ = l.Follower.CatchUp(ctx, follow.Ask{Grace: l.s.allow(CopyGrace)})
+	ask := follow.Ask{Grace: l.s.allow(CopyGrace)}
+	defer l.hear(ctx, ask)()
+	_, _ = l.Follower.CatchUp(ctx, ask)
 }
 
 // Found says that the agent's own list of relays was looked for.
@@ -230,6 +244,9 @@ func (l *Copy) KeepCurrent(ctx context.Context, find func(context.Context) error
 		first, done := context.WithTimeout(ctx, l.s.o.Timeout)
 		defer done()
 		l.Follower.Await(first, copyBudget)
+		if l.hearing != nil {
+			l.hearing.Await(first, copyBudget)
+		}
 	})
 	found := make(chan struct{})
 	running.Go(func() {
@@ -251,6 +268,9 @@ func (l *Copy) KeepCurrent(ctx context.Context, find func(context.Context) error
 	})
 	running.Go(func() {
 		<-found
+		if l.hearing != nil {
+			running.Go(func() { l.hearing.Run(ctx) })
+		}
 		l.Follower.Run(ctx)
 	})
 	l.stop = func() {

@@ -163,16 +163,13 @@ func (v *Live) Close() {
 	v.vectors()
 }
 
-// acceptedAtStart is how many of the owner's proposals are accepted at the start.
-const acceptedAtStart = 20
-
 func (v *Live) acceptOwners() {
 	v.Settle(v.beside.ctx) // until then relays may not be found
 	ctx, done := context.WithTimeout(v.beside.ctx, v.o.Patience)
 	defer done()
-	accepted, left, err := v.o.Box.AcceptOwners(ctx, acceptedAtStart, proposals.AcceptOptions{})
-	if len(accepted)+len(left) > 0 {
-		v.log.Info("proposals of the owner", "accepted", len(accepted), "left", len(left))
+	accepted, left, err := acceptOwners(ctx, v.s, v.o.Box, v.copy.Copy, v.state)
+	if accepted+left > 0 {
+		v.log.Info("proposals of the owner", "accepted", accepted, "left", left)
 	}
 	if err != nil && v.beside.ctx.Err() == nil {
 		v.log.Warn("what the owner proposes is not known", "error", err)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -44,9 +45,14 @@ type Telling struct {
 
 // OnDisk reads a copy that this process does not bring up to date. It is confirmed
 // if the configured relays have confirmed it lately, for any process. What waits in the
-// state is laid over it.
-func (s *Session) OnDisk(kept *localcopy.Copy, state *memorystate.State) answer.Source {
-	return s.Outbox.over(answer.Local(kept, func() ([]string, bool) { return s.Client.Relays(), true }), func(context.Context) *memorystate.State { return state })
+// state is laid over it, and what the owner says.
+func (s *Session) OnDisk(ctx context.Context, kept *localcopy.Copy, state *memorystate.State) answer.Source {
+	of := func(context.Context) *memorystate.State { return state }
+	below := s.Outbox.over(answer.Local(kept, func() ([]string, bool) { return s.Client.Relays(), true }), of)
+	if s.Copies.heard == nil {
+		s.Copies.heard = s.Copies.said(ctx, false)
+	}
+	return s.heard(below, kept, s.Copies.heard, of)
 }
 
 // Again tells a session once, if it began while no relay answered, that the memory is
@@ -84,10 +90,18 @@ func (t *Telling) Tell(ctx context.Context) (text string, err error) {
 	if t.seen, err = t.State.Sessions.Shown(ctx, t.Session); err != nil {
 		return "", err
 	}
-	if text, err = t.intended(ctx); err != nil {
+	words, err := t.corrected(ctx)
+	if err == nil {
+		text, err = t.intended(ctx)
+	}
+	if err != nil {
 		return "", err
 	}
 	t.left = hook.BlockBudget - len(text)
+	if words != "" && text != "" {
+		words += "\n"
+	}
+	text = words + text
 	block, err := t.recalled(ctx)
 	if text != "" && (block == "" || err != nil) {
 		return text, nil
@@ -156,7 +170,7 @@ func (t *Telling) intended(ctx context.Context) (string, error) {
 		lines, items, _ = intentions.Lines(found.Coming, hook.IntendedBudget)
 		texts, shown, t.already = nil, nil, nil
 		for _, i := range items {
-			texts, shown = append(texts, toldOf(v, i.Slug, "intention")), append(shown, memorystate.Shown{Slug: i.Slug, Hash: i.Key})
+			texts, shown = append(texts, toldOf(v, i.Slug, "intention")), append(append(shown, memorystate.Shown{Slug: i.Slug, Hash: i.Key}), saidOf(i.Slug, i.Says)...)
 			t.already = append(t.already, i.Slug)
 		}
 	}})
@@ -202,6 +216,9 @@ func (t *Telling) recalled(ctx context.Context) (string, error) {
 			default: // of which a title stands there was not told
 				one.Reason = "title; " + one.Reason
 			}
+			if hit.Whole || hit.Part >= 0 {
+				shown = append(shown, saidOf(hit.Slug, answer.WordsOf(v)[hit.Slug])...)
+			}
 			texts, t.turn.Recalled = append(texts, one), append(t.turn.Recalled, hit.Slug)
 		}
 	}
@@ -232,9 +249,39 @@ func reason(hit answer.Hit) string {
 func shownOf(units []hook.Unit) []memorystate.Shown {
 	var all []memorystate.Shown
 	for _, u := range units {
-		all = append(all, memorystate.Shown{Slug: u.Slug, Hash: hashOf(u.Text)})
+		all = append(append(all, memorystate.Shown{Slug: u.Slug, Hash: hashOf(u.Text)}), saidOf(u.Slug, u.Says)...)
 	}
 	return all
+}
+
+// saidOf names what the owner says of a memory as the state does; nothing for no word.
+func saidOf(slug string, w answer.Word) []memorystate.Shown {
+	if w.ID == "" {
+		return nil
+	}
+	return []memorystate.Shown{{Slug: slug, Hash: "owner " + w.ID}}
+}
+
+// corrected is what the owner says of memories that the session was shown, and was not
+// told of.
+func (t *Telling) corrected(ctx context.Context) (string, error) {
+	lines := ""
+	var texts []memorystate.Told
+	var shown []memorystate.Shown
+	err := t.Copy.Read(ctx, func(v answer.View) error {
+		lines, texts, shown = "", nil, nil
+		words := answer.WordsOf(v)
+		for _, slug := range slices.Sorted(maps.Keys(words)) {
+			said, line := saidOf(slug, words[slug]), hook.WordLine(slug, words[slug])
+			if slices.ContainsFunc(t.seen, func(s memorystate.Shown) bool { return s.Slug == slug }) && !slices.Contains(t.seen, said[0]) && len(lines)+len(line) <= hook.WordsBudget {
+				lines += line
+				texts, shown = append(texts, memorystate.Told{Slug: slug, Event: words[slug].ID, Reason: "owner"}), append(shown, said...)
+			}
+		}
+		return nil
+	})
+	t.tells(texts, shown)
+	return hook.Words(lines).Text, err
 }
 
 // partOf names a section of a text as hashOf names the whole.

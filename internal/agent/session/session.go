@@ -124,6 +124,9 @@ func (s *Session) Close() {
 	s.Log.Close()
 	s.known.close()
 	s.Outbox.close()
+	if s.Copies.heard != nil {
+		_ = s.Copies.heard.Leave()
+	}
 }
 
 // Discover has the agent's own relays (NIP-65) asked too, if it has a list and

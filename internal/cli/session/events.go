@@ -57,7 +57,7 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 		return "", err
 	}
 	r.later(func() { _ = kept.Leave() })
-	told.Copy = s.OnDisk(kept, state)
+	told.Copy = s.OnDisk(ctx, kept, state)
 	if where.Name != "" {
 		if unsure != nil {
 			return "", unsure
@@ -96,7 +96,7 @@ func (r *hookRun) subagent(ctx context.Context) (string, error) {
 			return "", err
 		}
 		r.later(func() { _ = kept.Leave() })
-		err = s.OnDisk(kept, state).Read(ctx, func(v answer.View) error {
+		err = s.OnDisk(ctx, kept, state).Read(ctx, func(v answer.View) error {
 			text = hook.Titles(briefing.Project(v, where.Memory(false)))
 			return nil
 		})
@@ -177,6 +177,13 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 	}
 	if r.in.Source == hook.Compact {
 		w.Parts.After = hook.Checkpoint()
+	}
+	if set, err := r.env.Settings(); err == nil && set.Proposals.Accept && s.Memory.Writable() {
+		r.later(func() {
+			if box, err := proposal.Inbox(r.env, s.Client, s.Memory); err == nil {
+				w.AcceptOwners(box)
+			}
+		})
 	}
 	attest, err := attests(r.env, s.Memory)
 	if err != nil {

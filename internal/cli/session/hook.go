@@ -121,7 +121,9 @@ happened; what is printed goes into the agent's context. EVENT is one of
                   A compaction is never held up
   session-end     nothing
 
-Nothing is printed that is external: such texts are counted.
+Nothing is printed that is external: such texts are counted. What the owner proposes
+stands beneath what it corrects before the agent has answered it, also at the next prompt
+of a session that was shown that (docs/proposals.md).
 
 This is for the harness's settings to run, one line for each event; docs/harness.md has
 them. It ends with exit code 0 whatever happens, since a harness may take another for a

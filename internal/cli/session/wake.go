@@ -114,8 +114,8 @@ Relays are asked for 2 s. Where none answers, the core is that of the local copy
 says so; where there is none either, that is an error: it never looks as if nothing
 were remembered. Where no relay shows a core and there may be one, a line in its place
 says so, and the exit code is 6. Where relays show an older core than this machine has, or
-none, its own is printed, and a line says so. What is external, or a proposal, is counted and not
-shown.
+none, its own is printed, and a line says so. What is external, or proposed, is counted
+and not shown, but for what the owner corrects (docs/proposals.md).
 
 --json gives the parts, whole, beside the text. Nothing is noted as shown, and no
 session begins.

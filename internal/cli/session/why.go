@@ -124,7 +124,7 @@ func replacedIn(ctx context.Context, s *session.Session, state *memorystate.Stat
 		return func(memorystate.Told) bool { return false }
 	}
 	defer func() { _ = kept.Leave() }()
-	err = s.OnDisk(kept, state).Read(ctx, func(v answer.View) error {
+	err = s.OnDisk(ctx, kept, state).Read(ctx, func(v answer.View) error {
 		for _, h := range v.Heads() {
 			now[h.Slug] = h.ID
 		}

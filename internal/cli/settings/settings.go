@@ -157,7 +157,7 @@ const (
 
 // proposalRules are proposalsFile, understood.
 type proposalRules struct {
-	Accept bool // the owner's are accepted at the start of a server
+	Accept bool // the owner's are accepted at the start of a server, and of a session
 	Listed []proposals.Listed
 }
 

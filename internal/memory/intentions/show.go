@@ -43,6 +43,7 @@ type Item struct {
 	Share float64 // of the trigger, that the text says
 	// Superseded names what took the place of what it rests on.
 	Superseded []string
+	Says       answer.Word // the owner's
 }
 
 // Look returns what comes up: what is open, the longest first, and then what may
@@ -54,7 +55,10 @@ func Look(v answer.View, a Ask) []Item {
 		if !i.Here(a.Place) {
 			return
 		}
-		item := Item{Intention: i}
+		item := Item{Intention: i, Says: answer.WordsOf(v)[i.Slug]}
+		if item.Says.Withholds() {
+			return
+		}
 		var ok bool
 		if item.Occurrence, ok = i.Open(a.Now); !ok && a.Text != "" {
 			item.Key, item.May = i.Waits(a.Now)
@@ -122,7 +126,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// Line is what is told of an intention that comes up, on one line.
+// Line is what is told of an intention that comes up, on one line, and on another what the
+// owner says of it.
 func (i Item) Line() string {
 	var out strings.Builder
 	out.WriteString(i.head() + cmp.Or(quote.Line(i.Title), "no text"))
@@ -130,6 +135,9 @@ func (i Item) Line() string {
 		out.WriteString(" — then: " + action)
 	}
 	out.WriteByte('\n')
+	if i.Says.Text != "" {
+		fmt.Fprintf(&out, "  your owner says (proposal %.8s): %s\n", i.Says.ID, short(quote.Line(i.Says.Text), maxAction))
+	}
 	return out.String()
 }
 

@@ -18,6 +18,8 @@ import (
 type AcceptOptions struct {
 	AllowSecret      bool // take also what looks like a key or a token
 	AllowPlaceholder bool // and a line that stands for text that was left out
+
+	unasked bool // by AcceptOwners
 }
 
 // Accepted is what came of accepting a proposal. The Status is set also beside an
@@ -28,6 +30,7 @@ type Accepted struct {
 	Entry client.Entry      // its version; that of the event alone, if it was accepted before
 	Trust frontmatter.Trust // of the text; not of a core or a removal
 	Again bool              // it was accepted before, and nothing was written now
+	Was   string            // id of the version that was there; "" for none
 	Near  []Near
 	// Answered says that the proposer can see it.
 	Answered bool
@@ -140,12 +143,19 @@ func (b *Box) write(ctx context.Context, done *Accepted, o AcceptOptions) error 
 	if !item.FromOwner && head.Text != "" && frontmatter.Parse(head.Text).Fields().Source != source {
 		return fmt.Errorf("%w: %s is not what it proposed before", ErrForbidden, slug)
 	}
+	done.Was = head.ID
+	if o.unasked && (status.Behind > 0 || !item.unasked(slug, head.Text) || item.Base == memory.BaseNone && head.ID != "") {
+		return ErrUnasked
+	}
 	if item.Act == Delete {
 		done.Entry, done.Status, err = b.o.Memory.RemoveVersion(ctx, slug, item.Base)
 		return b.unwritten(done, err)
 	}
 	if text, err = b.replacing(item, slug, head.Text, text, source); err != nil {
 		return err
+	}
+	if o.unasked && !item.unasked(slug, text) {
+		return ErrUnasked
 	}
 	if done.Trust = frontmatter.Parse(text).Trust(); b.o.Near != nil && item.Act != Archive {
 		done.Near = b.o.Near(ctx, string(slug), text)
@@ -296,26 +306,51 @@ func (b *Box) answer(ctx context.Context, item Item, a Answer) (client.Status, e
 	return status, err
 }
 
-// AcceptOwners accepts what the owner proposes, the oldest first, at most so many.
-// What cannot be accepted stays open, however much that is, and what Corrects, and the
-// rest is accepted all the same: errs says why, by event id. The error is that of List.
-func (b *Box) AcceptOwners(ctx context.Context, most int, o AcceptOptions) (all []Accepted, errs map[string]error, err error) {
+// narrative is where the agent's story of itself stands.
+const narrative = "mem/narrative"
+
+// unasked reports whether a text may be written, or replaced, that nobody has looked at:
+// who the agent is and what it means to do is its own to answer for.
+func (i Item) unasked(slug nipae.Slug, text string) bool {
+	typ := frontmatter.Parse(text).Fields().Type
+	return !slug.IsCore() && slug != narrative && typ != frontmatter.Narrative && typ != frontmatter.Prospective
+}
+
+// AcceptOwners accepts the newest that the owner proposes for each slug, the oldest of
+// these first, at most so many. What cannot be accepted stays open, however much that is,
+// and what Corrects, what is about the core, the narrative or an intention, and what is
+// new at a slug at which something was removed; the rest is accepted all the same: errs
+// says why, by event id. may is asked of each before; nil allows all. The error is that of
+// List.
+func (b *Box) AcceptOwners(ctx context.Context, most int, may func(context.Context, Item) error) (all []Accepted, errs map[string]error, err error) {
 	in, _, err := b.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	errs = map[string]error{}
+	var owners []Proposal
+	for _, item := range in.Items {
+		if item.FromOwner {
+			owners = append(owners, item.Proposal)
+		}
+	}
+	newest := Newest(owners)
 	for i := len(in.Items) - 1; i >= 0 && len(all) < most; i-- {
 		if !in.Items[i].FromOwner {
 			continue
 		}
 		asks, err := b.Corrects(ctx, in.Items[i])
-		if asks {
+		switch {
+		case asks:
 			err = ErrCorrects
+		case newest[in.Items[i].Slug].EventID != in.Items[i].EventID:
+			err = ErrUnasked
+		case err == nil && may != nil:
+			err = may(ctx, in.Items[i])
 		}
 		var done Accepted
 		if err == nil {
-			done, err = b.AcceptItem(ctx, in.Items[i], o)
+			done, err = b.AcceptItem(ctx, in.Items[i], AcceptOptions{unasked: true})
 		}
 		if err != nil {
 			if errs[in.Items[i].EventID] = err; ctx.Err() != nil {

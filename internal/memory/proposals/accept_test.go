@@ -359,11 +359,11 @@ func TestAcceptOwners(t *testing.T) {
 	a := r.propose(r.author, Proposal{Act: Write, Slug: "mem/a", Text: "one"})
 	b := r.propose(r.author, Proposal{Act: Write, Slug: "mem/b", Text: "two"})
 	r.propose(r.authorOf(r.friend), Proposal{Act: Write, Slug: "mem/from/friend/x", Text: "three"})
-	done, errs, err := r.box.AcceptOwners(t.Context(), 1, AcceptOptions{}) // one that is stuck holds up nothing
+	done, errs, err := r.box.AcceptOwners(t.Context(), 1, nil) // one that is stuck holds up nothing
 	if err != nil || len(done) != 1 || done[0].EventID != a.EventID || !errors.Is(errs[bad.EventID], client.ErrConflict) {
 		t.Fatalf("%+v, %v, %v", done, errs, err)
 	}
-	done, _, err = r.box.AcceptOwners(t.Context(), 20, AcceptOptions{})
+	done, _, err = r.box.AcceptOwners(t.Context(), 20, nil)
 	if err != nil || len(done) != 1 || done[0].EventID != b.EventID {
 		t.Errorf("%+v, %v", done, err)
 	}
@@ -382,13 +382,13 @@ func TestAcceptOwnersAsks(t *testing.T) {
 	}})
 	give := Proposal{Act: Write, Slug: "mem/from/ana/fee", Origin: jsontext.Value(`{"event":{"id":"x"},"message_keys":"y"}`)}
 	r.propose(r.author, give)
-	if done, errs, err := r.box.AcceptOwners(t.Context(), 20, AcceptOptions{}); err != nil || len(done) != 1 {
+	if done, errs, err := r.box.AcceptOwners(t.Context(), 20, nil); err != nil || len(done) != 1 {
 		t.Fatalf("%+v, %v, %v", done, errs, err)
 	}
 	kept := r.get("mem/from/ana/fee")
 	text, at = "15 euros", 101
 	later := r.propose(r.author, give)
-	done, errs, err := r.box.AcceptOwners(t.Context(), 20, AcceptOptions{})
+	done, errs, err := r.box.AcceptOwners(t.Context(), 20, nil)
 	if err != nil || len(done) != 0 || !errors.Is(errs[later.EventID], ErrCorrects) || r.get("mem/from/ana/fee") != kept {
 		t.Errorf("%+v, %v, %v\n%s", done, errs, err, r.get("mem/from/ana/fee"))
 	}

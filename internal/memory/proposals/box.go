@@ -45,6 +45,9 @@ var (
 	// ErrCorrects is a proposal that would replace what was taken from the same agent,
 	// which is never done unasked.
 	ErrCorrects = errors.New("the proposal is a later version of what was taken before")
+	// ErrUnasked is what the agent is to answer itself, also where its profile has what
+	// the owner proposes accepted.
+	ErrUnasked = errors.New("the proposal is not accepted unasked")
 	// ErrUnopened is a proposal whose text is in its origin, for a Box that opens
 	// none.
 	ErrUnopened = errors.New("the text of the proposal is in another agent's event")

@@ -32,6 +32,7 @@ type Found struct {
 	// own. Kept says that it has its place in a block, and is not written there.
 	Project string
 	Kept    bool
+	Beneath string // stands under its text, in whole lines
 }
 
 // Alike is a near duplicate.

@@ -99,7 +99,7 @@ func (f *Found) text(d frontmatter.Doc) (string, Shown) {
 		}
 		out.WriteString(")\n")
 	}
-	out.WriteString(quote.Text(body, f.Trust == frontmatter.External) + "\n")
+	out.WriteString(quote.Text(body, f.Trust == frontmatter.External) + f.Beneath + "\n")
 	return out.String(), how
 }
 

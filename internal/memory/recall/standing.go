@@ -20,6 +20,8 @@ type Standing struct {
 	Contradicts []string
 	// Unsent says that the text waits on this machine: no relay has it.
 	Unsent bool
+	// Corrected says that the owner corrects it, in a proposal that was not answered.
+	Corrected bool
 }
 
 // Of returns what is said against the document at a slug; nothing for none.
@@ -32,7 +34,7 @@ func (t *Truth) Of(slug string) Standing {
 }
 
 func (t *Truth) standing(id int32) Standing {
-	return Standing{t.slugs(t.instead(id)), t.slugs(t.newest(t.partly[id])), t.slugs(t.against[id]), t.docs[id].unsent}
+	return Standing{t.slugs(t.instead(id)), t.slugs(t.newest(t.partly[id])), t.slugs(t.against[id]), t.docs[id].unsent, false}
 }
 
 // Stale reports whether the document at a slug is active and does not hold any more,
@@ -103,6 +105,9 @@ const NotSent = "not sent yet"
 func (s Standing) Notes() (all []string) {
 	if s.Unsent {
 		all = append(all, NotSent)
+	}
+	if s.Corrected {
+		all = append(all, "corrected by your owner")
 	}
 	for _, one := range []struct {
 		what  string

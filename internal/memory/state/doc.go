@@ -44,6 +44,7 @@ const (
 	MaxTakers     = 62       // relays of which is kept what they took: bits of a number
 	MaxPlan       = 1 << 20  // bytes of one, or of a migration
 	MaxActs       = 10_000   // requests to delete
+	MaxAccepted   = 10_000   // proposals that were taken over unasked
 	MaxQueued     = 1000     // writes that wait
 	MaxQueuedSize = 16 << 20 // bytes of all that wait
 	maxOthers     = 64       // folders of one name that are told
@@ -98,6 +99,7 @@ type State struct {
 	Heads    Heads
 	Outbox   Outbox
 	Turns    Turns
+	Owners   Owners
 	*db
 }
 
@@ -131,6 +133,8 @@ type (
 	Outbox struct{ *db }
 	// Turns are what sessions were told unasked, and what was withheld from them.
 	Turns struct{ *db }
+	// Owners is what was taken over of the owner unasked.
+	Owners struct{ *db }
 )
 
 var schema = []string{`
@@ -210,6 +214,9 @@ ALTER TABLE sessions ADD COLUMN mute INTEGER NOT NULL DEFAULT 0;
 CREATE TABLE turns (n INTEGER PRIMARY KEY, session TEXT NOT NULL, harness TEXT NOT NULL, prompt INTEGER NOT NULL, at INTEGER NOT NULL, slug TEXT NOT NULL, event TEXT NOT NULL, reason TEXT NOT NULL, withheld INTEGER NOT NULL) STRICT;
 CREATE INDEX turns_at ON turns (at);
 CREATE INDEX turns_session ON turns (session, n);
+-- Proposals that were taken over unasked, by event id; was is the version before, told
+-- whether a session was told how each is undone.
+CREATE TABLE accepted (id TEXT PRIMARY KEY, slug TEXT NOT NULL, was TEXT NOT NULL, at INTEGER NOT NULL, told INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `}
 
 // Open opens the state of a pair, or begins it.
@@ -241,7 +248,7 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, Heads{d}, Outbox{d}, Turns{d}, d}, nil
+	return &State{Links{d}, Sessions{d}, Folders{d}, Plans{d}, Counters{d}, Feedback{d}, Tallies{d}, Audit{d}, Heads{d}, Outbox{d}, Turns{d}, Owners{d}, d}, nil
 }
 
 // file returns the path and the key of a pair's file. The name tells nobody

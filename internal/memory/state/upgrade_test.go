@@ -26,7 +26,7 @@ func TestStateOfBefore(t *testing.T) {
 	must(t, err)
 	must(t, old.Write(t.Context(), func(tx *sealedfile.Tx) error {
 		for _, sql := range []string{"DROP INDEX links_newest", "DROP INDEX links_nowhere", "ALTER TABLE links DROP COLUMN tomb", "ALTER TABLE links DROP COLUMN expires",
-			"DROP TABLE kept", "DROP TABLE acts", "DROP TABLE losses", "DROP TABLE accounted", "DROP TABLE outbox", "DROP TABLE own_folders", "DROP TABLE turns", "ALTER TABLE sessions DROP COLUMN mute", "DROP TABLE places", "DROP TABLE migrations", "PRAGMA user_version = 8"} {
+			"DROP TABLE kept", "DROP TABLE acts", "DROP TABLE losses", "DROP TABLE accounted", "DROP TABLE outbox", "DROP TABLE own_folders", "DROP TABLE turns", "DROP TABLE accepted", "ALTER TABLE sessions DROP COLUMN mute", "DROP TABLE places", "DROP TABLE migrations", "PRAGMA user_version = 8"} {
 			tx.Exec(sql)
 		}
 		return tx.Err()

@@ -113,6 +113,8 @@ func Tell(v View, q Query, now time.Time) (Answer, error) {
 func (q *Query) show(v View, a *Answer, asked recall.Query, found []recall.Found, texts recall.Texts, first string) (shown []recall.Shown) {
 	for i := range found {
 		found[i].Project = asked.Within.Of(found[i].Slug)
+		found[i].Beneath = WordsOf(v)[found[i].Slug].Beneath()
+		found[i].Corrected = found[i].Beneath != ""
 		found[i].Kept = q.Shown != nil && q.Shown(found[i].Slug, found[i].Section)
 	}
 	last := q.elsewhere(a.Others)

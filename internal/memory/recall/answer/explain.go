@@ -17,8 +17,8 @@ const maxLeft = 50
 // Left is a memory that has to do with a query and is not in the answer.
 type Left struct {
 	Slug string
-	// Reason is "state: …", "trust: …", "project", "filter: …", "threshold" (it fits much
-	// worse than the best) or "budget".
+	// Reason is "owner" (who proposes to remove it), "state: …", "trust: …", "project",
+	// "filter: …", "threshold" (it fits much worse than the best) or "budget".
 	Reason string
 }
 
@@ -61,8 +61,7 @@ func unfiltered(asked recall.Query) recall.Query {
 	return asked
 }
 
-// refused says by what a query leaves a memory out: "state: …", "trust: …",
-// "project" or "filter: …"; "" for nothing.
+// refused says by what a query leaves a memory out, in the words of Left; "" for nothing.
 func refused(v View, asked recall.Query, h *recall.Hit) string {
 	states := asked.States
 	if len(states) == 0 {
@@ -71,6 +70,8 @@ func refused(v View, asked recall.Query, h *recall.Hit) string {
 	one := asked.Filter
 	one.Slugs = func(slug string) bool { return slug == h.Slug && asked.Slugs(slug) }
 	switch {
+	case WordsOf(v)[h.Slug].Withholds():
+		return "owner"
 	case !slices.Contains(states, h.State):
 		return "state: " + string(h.State)
 	case h.Trust < asked.MinTrust:

@@ -124,8 +124,8 @@ type Scope = recall.Scope
 
 const projects = "mem/projects/"
 
-// within bounds a query that was read to its scope. A prefix below one project asks
-// for that.
+// within bounds a query that was read to its scope, and to what its owner does not have
+// withheld. A prefix below one project asks for that.
 func (q *Query) within(v View, asked *recall.Query) {
 	s, prefix := q.Scope, begin(q.Prefix)
 	if !strings.HasPrefix(prefix, "mem/") {
@@ -133,6 +133,8 @@ func (q *Query) within(v View, asked *recall.Query) {
 	}
 	s.All = s.All || len(prefix) > len(projects) && strings.HasPrefix(prefix, projects)
 	asked.Within = v.Index().Within(s, q.Text)
+	words, slugs := WordsOf(v), asked.Slugs
+	asked.Slugs = func(slug string) bool { return slugs(slug) && !words[slug].Withholds() }
 }
 
 // others counts what the scope of a query leaves out and find finds.
