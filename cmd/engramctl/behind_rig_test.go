@@ -73,6 +73,7 @@ type machine struct {
 	key    relaytest.Key
 	mortal bool // its memories expire
 	newest map[string]*nostr.Event
+	then   string // a time after the first versions and before the newest
 }
 
 // lostTable is a relay with the memory of agents, each of which has a machine that knows
@@ -110,6 +111,7 @@ func newLostTable(t *testing.T, slugs ...string) *lostTable {
 		}
 	})
 	for _, m := range l.machines {
+		m.then = m.ago(firstAgo - 2*time.Second).UTC().Format(time.RFC3339)
 		l.rollbackTo[m.key.Pub] = l.snapshot(m.key.Pub)
 	}
 	l.keeps("older")

@@ -128,13 +128,15 @@ func (l *lostTable) asks(t *testing.T, c lostCell, m *machine) {
 	}
 }
 
-// filled has the relay and a folder in their places.
+// filled has the relay, a time and a folder in their places.
 func (m *machine) filled(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
 		switch a {
 		case "RELAY":
 			args[i] = m.relays()[0]
+		case "THEN":
+			args[i] = m.then
 		case "FOLDER":
 			args[i] = filepath.Join(m.dir, "exported")
 		}

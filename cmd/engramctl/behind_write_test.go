@@ -54,7 +54,7 @@ var changes = []change{
 	{slug: "mem/w/pin", args: []string{"mem", "pin", "w/pin"}, text: same, needs: true},
 	{slug: "mem/w/patch", args: []string{"mem", "patch", "w/patch", "--base", fmt.Sprintf("%x", sha256.Sum256([]byte(newestText("mem/w/patch"))))},
 		stdin: "--- a\n+++ b\n@@ -1 +1 @@\n-" + newestText("mem/w/patch") + noEnd + "\n+" + door(newestText("mem/w/patch")) + noEnd + "\n", text: door, needs: true, base: true},
-	{slug: "mem/w/restore", args: []string{"mem", "restore", "w/restore", "--at", "5m"}, text: func(string) string { return firstText("mem/w/restore") }, past: true},
+	{slug: "mem/w/restore", args: []string{"mem", "restore", "w/restore", "--at", "THEN"}, text: func(string) string { return firstText("mem/w/restore") }, past: true},
 	{slug: "mem/t/write", tool: "memory_write", call: map[string]any{"slug": "t/write", "text": anew("")}, text: anew},
 	{slug: "mem/t/append", tool: "memory_append", call: map[string]any{"slug": "t/append", "text": "And more."}, text: more},
 	{slug: "mem/t/edit", tool: "memory_edit", call: map[string]any{"slug": "t/edit", "old_str": "gate", "new_str": "door"}, text: door, needs: true},
@@ -123,7 +123,7 @@ func (m *machine) changes(w change) hooked {
 	if w.tool != "" {
 		return m.call(w.tool, w.call)
 	}
-	return m.run(strings.NewReader(w.stdin), w.args...)
+	return m.run(strings.NewReader(w.stdin), m.filled(w.args)...)
 }
 
 // wrote compares what is there after a change.
