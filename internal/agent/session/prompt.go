@@ -279,7 +279,7 @@ func (t *Telling) corrected(ctx context.Context) (string, error) {
 			said, line := saidOf(slug, words[slug]), hook.WordLine(slug, words[slug])
 			if slices.ContainsFunc(t.seen, func(s memorystate.Shown) bool { return s.Slug == slug }) && !slices.Contains(t.seen, said[0]) && len(lines)+len(line) <= hook.WordsBudget {
 				lines += line
-				texts, shown = append(texts, memorystate.Told{Slug: slug, Event: words[slug].ID, Reason: "owner"}), append(shown, said...)
+				texts, shown = append(texts, toldOf(v, slug, fmt.Sprintf("owner, proposal %.8s", words[slug].ID))), append(shown, said...)
 			}
 		}
 		return nil

@@ -75,6 +75,7 @@ func withProfile(text, name string, want settings.ProfileFile) (string, error) {
 func missingKeys(old, want settings.ProfileFile) (lines []string, err error) {
 	for _, k := range []struct{ name, old, want string }{
 		{"key_file", old.KeyFile, want.KeyFile}, {"key_store", old.KeyStore, want.KeyStore}, {"owner", old.Owner, want.Owner}, {"name", old.Name, want.Name},
+		{"proposals.owner", old.Proposals.Owner, want.Proposals.Owner},
 	} {
 		switch {
 		case k.want == "" || k.want == k.old || k.name == "owner" && sameKey(k.want, k.old):
@@ -193,6 +194,9 @@ func (s *setup) writeProfile(context.Context) error {
 	before, err := fileText(s.config)
 	if err != nil {
 		return exit.BadUsage(err)
+	}
+	if s.f.newOwner && s.old.Proposals.Owner == "" {
+		s.want.Proposals.Owner = "accept" // who makes both keys here is one person's machine
 	}
 	after, err := withProfile(before, s.name, s.want)
 	if err != nil {
