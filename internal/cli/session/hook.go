@@ -68,7 +68,7 @@ func hookTime(env *cliutil.Env, e hook.Event) time.Duration {
 	select {
 	case most := <-said:
 		budget = cmp.Or(most, budget)
-	case <-time.After(hookSpare):
+	case <-time.After(env.Allow(hookSpare)):
 	}
 	return env.Allow(budget)
 }
