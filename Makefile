@@ -14,13 +14,20 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop harness-deps harness-test web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
+.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released install deb portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop harness-deps harness-test web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
 
 product: ## engramd and engramctl, into bin/
 	$(GO) build $(GOTAGS) -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/...
+
+# With sudo what was built before is only copied: make product && sudo make install.
+PREFIX ?= /usr/local
+install: ## engramd and engramctl, into $(PREFIX)/bin
+	@test -n "$$SUDO_USER" -a -x bin/engramd -a -x bin/engramctl || $(MAKE) --no-print-directory product
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 0755 bin/engramd bin/engramctl "$(DESTDIR)$(PREFIX)/bin/"
 
 run: build ## the relay on ws://127.0.0.1:7447 with its data in ./engramd-data
 	./bin/engramd serve
@@ -149,12 +156,18 @@ portable-test: ## the tests of portable, of what released has built
 	CGO_ENABLED=0 ENGRAMD_BIN=$(CURDIR)/bin/portable/engramd-linux-$(HOST) $(GO) test -short -vet=off -count 1 $(WITHOUT_CGO:%=./%)
 
 # Everything in the packages has the time of the commit.
-dist dist-test: SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
-dist dist-test: COMMITS           ?= $(shell git rev-list --count HEAD)
+deb dist dist-test: SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
+deb dist dist-test: COMMITS           ?= $(shell git rev-list --count HEAD)
+
+PACKAGE = cd packaging && $(GO) run . -root .. -bin ../bin/portable -out ../dist -version "$(VERSION)" -commits "$(COMMITS)" \
+	-epoch "$(SOURCE_DATE_EPOCH)" -modules "$$($(GO) env GOMODCACHE)" -libc "$$(getconf GNU_LIBC_VERSION)" -release-url "$(RELEASE_URL)"
+
+deb: ## the two Debian packages for this machine, into dist/
+	@$(MAKE) released PORTABLE=linux/$(HOST) DAEMONS=$(HOST)
+	$(PACKAGE) -debs
 
 dist: released ## the packages of a release, into dist/ (docs/install.md, docs/releasing.md)
-	cd packaging && $(GO) run . -root .. -bin ../bin/portable -out ../dist -version "$(VERSION)" -commits "$(COMMITS)" \
-		-epoch "$(SOURCE_DATE_EPOCH)" -modules "$$($(GO) env GOMODCACHE)" -libc "$$(getconf GNU_LIBC_VERSION)" -release-url "$(RELEASE_URL)"
+	$(PACKAGE)
 
 # FRESH=1 compiles everything again for the comparison: what a release should do.
 dist-test: dist interop-deps ## the packages built twice and compared, then each installed in an empty folder or root and used; needs root

@@ -99,7 +99,7 @@ func TestWriteRemovesOnlyItsOwn(t *testing.T) {
 // TestProgramsAreChecked: what is no release build does not get into a package.
 func TestProgramsAreChecked(t *testing.T) {
 	folder := t.TempDir()
-	if _, err := readPrograms(folder); err == nil {
+	if _, err := readPrograms(folder, clientPlatforms); err == nil {
 		t.Error("a folder without programs passes")
 	}
 	self, err := os.Executable() // a test: neither -trimpath nor CGO_ENABLED=0
@@ -113,13 +113,13 @@ func TestProgramsAreChecked(t *testing.T) {
 	if err := writeFile(filepath.Join(folder, "engramctl-linux-amd64"), data, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readPrograms(folder); err == nil {
+	if _, err := readPrograms(folder, clientPlatforms); err == nil {
 		t.Error("a program that was built in another way passes")
 	}
 	if err := writeFile(filepath.Join(folder, "engramctl-linux-amd64"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readPrograms(folder); err == nil {
+	if _, err := readPrograms(folder, clientPlatforms); err == nil {
 		t.Error("a script passes as a program")
 	}
 }

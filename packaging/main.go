@@ -53,6 +53,7 @@ func run(args []string) error {
 	epoch := flags.Int64("epoch", 0, "SOURCE_DATE_EPOCH: the time of everything in the packages")
 	url := flags.String("release-url", "", "where the files will be published, for the bundles in server.json")
 	libc := flags.String("libc", "", "the C library that engramd is linked with")
+	debs := flags.Bool("debs", false, "make the Debian packages of one platform, and no others")
 	modules := flags.String("modules", "", "the module cache (go env GOMODCACHE)")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -71,10 +72,14 @@ func run(args []string) error {
 	if err := r.readRepository(*root); err != nil {
 		return err
 	}
-	if r.programs, err = readPrograms(*bin); err != nil {
+	platforms, make := clientPlatforms, r.make
+	if *debs {
+		platforms, make = 1, r.makeDebs
+	}
+	if r.programs, err = readPrograms(*bin, platforms); err != nil {
 		return err
 	}
-	if err := r.make(); err != nil {
+	if err := make(); err != nil {
 		return err
 	}
 	return r.write()
@@ -118,6 +123,17 @@ func (r *release) make() error {
 	}
 	r.sums()
 	return nil
+}
+
+// makeDebs fills r.files with Debian packages, and the sums.
+func (r *release) makeDebs() error {
+	var jobs []func() error
+	for _, p := range r.programs {
+		jobs = append(jobs, func() error { return r.deb(p) })
+	}
+	err := parallel(jobs)
+	r.sums()
+	return err
 }
 
 // parallel runs jobs, as many at once as there are processors, and returns the

@@ -22,7 +22,8 @@ var programName = regexp.MustCompile(`^(engramctl|engramd)-(linux|darwin|windows
 // clientPlatforms is where engramctl is built for: a release lacks none.
 const clientPlatforms = 6
 
-func readPrograms(folder string) ([]program, error) {
+// readPrograms reads what a folder has: engramctl for so many platforms, and engramd.
+func readPrograms(folder string, platforms int) ([]program, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
@@ -51,8 +52,8 @@ func readPrograms(folder string) ([]program, error) {
 		}
 		programs = append(programs, p)
 	}
-	if clients != clientPlatforms || daemons == 0 {
-		return nil, fmt.Errorf("%s has %d engramctl and %d engramd: want %d and at least one", folder, clients, daemons, clientPlatforms)
+	if clients != platforms || daemons == 0 {
+		return nil, fmt.Errorf("%s has %d engramctl and %d engramd: want %d and at least one", folder, clients, daemons, platforms)
 	}
 	return programs, nil
 }
