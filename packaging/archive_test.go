@@ -4,11 +4,14 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"debug/buildinfo"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -121,5 +124,24 @@ func TestProgramsAreChecked(t *testing.T) {
 	}
 	if _, err := readPrograms(folder, clientPlatforms); err == nil {
 		t.Error("a script passes as a program")
+	}
+}
+
+// TestDebsAlone: of the programs of one platform come two Debian packages with their
+// sums, and nothing else.
+func TestDebsAlone(t *testing.T) {
+	r := &release{version: Version{Deb: "1.2.3"}, time: time.Unix(1, 0).UTC(), modules: t.TempDir(), files: map[string][]byte{}}
+	for _, name := range []string{"engramctl", "engramd"} {
+		r.programs = append(r.programs, program{name: name, os: "linux", arch: "amd64", data: []byte("program"), info: &buildinfo.BuildInfo{}})
+	}
+	if err := r.makeDebs(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{sumsFile, "engramctl_1.2.3_amd64.deb", "engramd_1.2.3_amd64.deb"}
+	if got := slices.Sorted(maps.Keys(r.files)); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if sums := string(r.files[sumsFile]); !strings.Contains(sums, want[1]) || !strings.Contains(sums, want[2]) {
+		t.Errorf("the sums name %q", sums)
 	}
 }

@@ -79,8 +79,8 @@ recalled, and stderr and the block say how many; exit code 6 if nothing matches 
 texts of some are not here.
 
 --explain names, on stderr and in JSON, what has to do with the question and was left out,
-and why: its state, its trust, its project, a filter by name, the budget, or "threshold":
-it fits much worse than the best. Age is none of the reasons.
+and why: its owner has it removed, its state, its trust, its project, a filter by name, the
+budget, or "threshold": it fits much worse than the best. Age is none of the reasons.
 
 No model is asked unless --embed-url or --rerank-url names one: then meaning is
 compared beside words, and the best are put in its order.`,

@@ -17,6 +17,7 @@ import (
 type cost struct {
 	title, version     string
 	without, with      int
+	alone              int // with it, and without the harness's own memory; 0 is not known
 	system, messages   int // of the request with it
 	tools              int
 	offered, ours      int // tools
@@ -35,7 +36,7 @@ const (
 // cost compares the request of a session that knows something with one before setup:
 // what is told in lines that were not there is of the memory, or of its server.
 func (l *life) cost(version string) cost {
-	c := cost{title: l.title, version: version, without: l.bare.bytes, with: l.known.bytes, system: len(l.known.system), offered: len(l.known.tools)}
+	c := cost{title: l.title, version: version, without: l.bare.bytes, with: l.known.bytes, alone: l.alone.bytes, system: len(l.known.system), offered: len(l.known.tools)}
 	for _, it := range l.known.items {
 		if it.role == "system" || it.role == "developer" {
 			c.system += len(it.text)
@@ -74,15 +75,21 @@ const page = "docs/benchmarks/HARNESSES.md"
 const head = `# What a memory costs in each harness
 
 Written by ` + "`ENGRAMD_GENERATE=1 make harness-test`" + `, from the first request of a session that has a core, one text of its project and nothing else to tell, and that of the same session before ` + "`engramctl setup`" + `. All figures are bytes of the request as it arrives at the model's API;
-a token is counted as 4 bytes. "System" and "messages" are their texts: what a harness says in a role of its own is system. "Instructions" are those of the MCP server where they stand in a text (Codex has them in the tools), with the names of its tools where the harness lists only these and loads a tool when the model asks for it. "Told" is what hooks put into the session's start and the prompt.
+a token is counted as 4 bytes. "System" and "messages" are their texts: what a harness says in a role of its own is system. "Instructions" are those of the MCP server where they stand in a text (Codex has them in the tools), with the names of its tools where the harness lists only these and loads a tool when the model asks for it. "Told" is what hooks put into the session's start and the prompt. "Its own memory off" is a session after ` + "`engramctl setup claude --no-builtin-memory`" + `.
+
+What Claude Code says of its own memory depends on the model: with ` + "`ANTHROPIC_MODEL=claude-sonnet-4-6 HARNESSES=claude make harness-test`" + ` (and Opus 4.6, Haiku 4.5) it is a chapter of 12.8 kB, and version 2.1.332 has 88,093 bytes without engramd, 91,355 with it, and 78,282 with it and its own memory off.
 
 `
 
 func (c costs) text() string {
 	var b strings.Builder
-	b.WriteString("| harness | without | with | system | messages | tools | of them the memory's | instructions | told | tokens added |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| harness | without | with | with, its own memory off | system | messages | tools | of them the memory's | instructions | told | tokens added |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, one := range c {
-		fmt.Fprintf(&b, "| %s %s | %d | %d | %d | %d | %d (%d) | %d (%d) | %d | %d | %d |\n", one.title, one.version, one.without, one.with, one.system, one.messages,
+		off := "–"
+		if one.alone > 0 {
+			off = fmt.Sprint(one.alone)
+		}
+		fmt.Fprintf(&b, "| %s %s | %d | %d | %s | %d | %d | %d (%d) | %d (%d) | %d | %d | %d |\n", one.title, one.version, one.without, one.with, off, one.system, one.messages,
 			one.tools, one.offered, one.oursBytes, one.ours, one.instructions, one.told, (one.with-one.without)/4)
 	}
 	return b.String()

@@ -3,6 +3,7 @@
 package harnesses
 
 import (
+	"os"
 	"path/filepath"
 )
 
@@ -42,7 +43,7 @@ func claude() program {
 			}
 		},
 		env: func(h *home) []string {
-			return []string{"ANTHROPIC_BASE_URL=" + h.model.URL, "ANTHROPIC_API_KEY=sk-ant-nothing", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
+			return []string{"ANTHROPIC_BASE_URL=" + h.model.URL, "ANTHROPIC_API_KEY=sk-ant-nothing", "ANTHROPIC_MODEL=" + os.Getenv("ANTHROPIC_MODEL"), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1"}
 		},
 		argv: func(cache string) []string {
 			return []string{modules(cache, "@anthropic-ai", "claude-code-linux-x64", "claude"), "-p", "--output-format", "json"}

@@ -79,6 +79,7 @@ type life struct {
 	command     []string
 	sessions    int
 	bare, known request // the first requests of a session before setup, and of the one that knows
+	alone       request // of one that knows, without the harness's own memory; the zero one where it has none to switch off
 }
 
 func (l *life) lead() {
@@ -98,6 +99,12 @@ func (l *life) lead() {
 	set := l.settings(l.looked)
 	l.remember(len(allow) > 0)
 	used := l.settings(l.looked)
+	if l.name == "claude" {
+		l.setup(append(allow, "--no-builtin-memory")...)
+		if l.alone = l.session("atlas", question)[0]; l.alone.bytes >= l.known.bytes || !strings.Contains(l.alone.said(), deployText) {
+			l.t.Errorf("without its own memory a session has %d bytes, and with it %d", l.alone.bytes, l.known.bytes)
+		}
+	}
 	l.run(l.dir, "engramctl", "setup", "--remove", l.name)
 	for name, text := range l.settings(l.looked) {
 		if strings.Contains(text, "engramctl") || set[name] == used[name] && before[name] != text {
