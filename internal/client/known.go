@@ -10,10 +10,15 @@ import (
 type Known interface {
 	// At returns the newest version of an address, 64 lower-case hex digits, that is
 	// known; the zero Newest is none. What need not be there any more, because a person
-	// gave it up, the agent's key had it deleted or its time is over, is none.
+	// gave it up, the agent's key had it deleted or its time is over, is none. With an
+	// error it is the newest that could be read.
 	At(ctx context.Context, d string) (Newest, error)
-	// All is At of every address of which something is known.
+	// Those is At of many addresses, by these. With an error some may lack.
+	Those(ctx context.Context, ds []string) (map[string]Newest, error)
+	// All is At of every address of which something is known, without events.
 	All(ctx context.Context) (map[string]Newest, error)
+	// Keep has a version that no relay shows outlast the copy of it on this machine.
+	Keep(ctx context.Context, at Newest) error
 	// Acted is told of requests of the agent's key (kinds 5 and 62) that were found when
 	// versions were missing at the relays that are named, and returns those that they
 	// explain, by their ids.
@@ -33,7 +38,7 @@ type Newest struct {
 	// Open are ids of what was written there and of which nobody knows yet whether a
 	// relay has it.
 	Open []string
-	// Err is why this machine could not be asked.
+	// Err is why this machine could not be asked in full.
 	Err error
 }
 

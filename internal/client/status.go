@@ -60,8 +60,10 @@ type PublishStatus struct {
 type Status struct {
 	// Relays are those that were asked, of the last reading the operation made.
 	Relays []RelayStatus
-	// Partial says that some relay failed, or may have more than it said.
+	// Partial says that some relay failed, or may have more than it said; or Unknown.
 	Partial bool
+	// Unknown is why it is not known what this machine wrote; nil where it is.
+	Unknown error
 	// Published is what the relays said to the event that was written, if one was.
 	Published []PublishStatus
 	// Wrote is the event that was sent to write a memory, nil if none was: it is for
@@ -97,6 +99,14 @@ func (s Status) Unasked() error {
 		return NoRelay(s.Relays)
 	}
 	return nil
+}
+
+// Incomplete is ErrPartial with what is lacking.
+func (s Status) Incomplete() error {
+	if s.Unknown != nil {
+		return fmt.Errorf("%w: what this machine wrote cannot be read now: %w", ErrPartial, s.Unknown)
+	}
+	return Failures(ErrPartial, s.Relays)
 }
 
 // Sent adds what relays said to an event.

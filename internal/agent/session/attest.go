@@ -70,7 +70,11 @@ func (s *Session) Attest(ctx context.Context, state *memorystate.State, from hoo
 	if from.N == 0 {
 		return "", nil
 	}
-	if kept := s.known.kept(ctx); kept != nil {
+	kept, err := s.known.kept(ctx)
+	if err != nil {
+		return "", err
+	}
+	if kept != nil {
 		if there, err := kept.Unshown(ctx); err != nil || there.All() > 0 {
 			return "", cmp.Or(err, client.ErrBehind)
 		}

@@ -105,6 +105,7 @@ func (l *Copy) Close() error {
 	if l.stop != nil {
 		l.stop()
 	}
+	l.s.Copies.open.CompareAndSwap(l, nil)
 	if l.said != nil {
 		_ = l.said.Close() // what was kept is kept
 	}
@@ -118,7 +119,12 @@ func (l *Copy) Source() answer.Source {
 }
 
 // Confirmed is what relays have, as far as it is here.
-func (l *Copy) Confirmed() answer.Source { return answer.Local(l.Copy, l.Follower.Relays) }
+func (l *Copy) Confirmed() answer.Source {
+	return answer.Local(l.Copy, func() ([]string, bool) {
+		relays, whole := l.Follower.Relays()
+		return relays, whole && (l.knows != nil || l.s.settler.lacks() == nil)
+	})
+}
 
 // WithCopy runs do on the pair's local copy, caught up within a budget: see CatchUp.
 // What did not come in time is in the copy's freshness: do is called all the same.
@@ -217,6 +223,9 @@ func (l *Copy) Status(as answer.State) client.Status {
 	s := client.Status{Partial: as.Stale || as.Unfinished, Behind: as.Behind, Withheld: as.Withheld, BehindAt: as.BehindAt}
 	if k := l.knows; k != nil {
 		s.Named, s.Behind, s.BehindAt, s.Removed = k.Named, k.Behind, k.BehindAt, k.Removed
+		s.Unknown, s.Partial = k.Unknown, s.Partial || k.Unknown != nil
+	} else if err := l.s.settler.lacks(); err != nil {
+		s.Unknown, s.Partial = err, true
 	}
 	for _, o := range l.last {
 		s.Relays = append(s.Relays, client.RelayStatus{URL: o.URL, Err: o.Err, Events: o.Took, Complete: o.Err == nil})

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"engramd/internal/client"
@@ -10,6 +12,7 @@ import (
 	"engramd/internal/memory/state"
 	"engramd/internal/memory/state/sealedfile"
 	"engramd/internal/protocol/wire"
+	"engramd/nips/nipae"
 )
 
 // known is what this machine knows of the pair's memory beside what relays show: the
@@ -20,6 +23,9 @@ type known struct {
 	mu    sync.Mutex
 	state *state.State    // what it opened; nil while it has not, or uses another's
 	copy  *localcopy.Copy // the same
+
+	acting sync.Mutex
+	acts   acts
 }
 
 // knownOf returns what is known of a pair: only of the session's own.
@@ -44,7 +50,10 @@ func (k *known) close() {
 }
 
 // heads is the state's part; nil where no state is kept, or one of a later version.
-func (k *known) heads(ctx context.Context) (*state.Heads, error) {
+func (k *known) heads(ctx context.Context) (*state.Heads, error) { return k.opened(ctx, false) }
+
+// opened is heads; begin begins a state where none is.
+func (k *known) opened(ctx context.Context, begin bool) (*state.Heads, error) {
 	if k.s.live != nil && k.s.live.state != nil {
 		return &k.s.live.state.Heads, nil
 	}
@@ -54,7 +63,7 @@ func (k *known) heads(ctx context.Context) (*state.Heads, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.state == nil {
-		if !pairOf(k.s.Memory.Memory).Kept(k.s.o.State) {
+		if !begin && !pairOf(k.s.Memory.Memory).Kept(k.s.o.State) {
 			return nil, nil
 		}
 		opened, err := k.s.OpenState(ctx, k.s.o.Note)
@@ -65,15 +74,17 @@ func (k *known) heads(ctx context.Context) (*state.Heads, error) {
 			return nil, err
 		}
 		k.state = opened
-		place(ctx, &opened.Heads, k.onDisk(ctx))
+		if kept, _ := k.onDisk(ctx); kept != nil {
+			place(ctx, &opened.Heads, kept)
+		}
 	}
 	return &k.state.Heads, nil
 }
 
-// kept is the local copy; nil where there is none.
-func (k *known) kept(ctx context.Context) *localcopy.Copy {
-	if l := k.s.Copies.open.Load(); l != nil {
-		return l.Copy
+// kept is the local copy; nil where there is none, or one of a later version.
+func (k *known) kept(ctx context.Context) (*localcopy.Copy, error) {
+	if l := k.s.Copies.open.Load(); l != nil && (l.OnDisk() || k.s.o.NoDisk) {
+		return l.Copy, nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -81,57 +92,75 @@ func (k *known) kept(ctx context.Context) *localcopy.Copy {
 }
 
 // onDisk opens the copy on disk; the caller holds mu.
-func (k *known) onDisk(ctx context.Context) *localcopy.Copy {
+func (k *known) onDisk(ctx context.Context) (*localcopy.Copy, error) {
 	if k.copy == nil {
+		if _, err := k.s.Copies.options(); err != nil {
+			return nil, nil // there is no place for one
+		}
 		opened, err := k.s.Copies.OnDisk(ctx)
+		if errors.Is(err, sealedfile.ErrNewer) {
+			return nil, nil
+		}
 		if err != nil {
-			k.s.detail("what the local copy has is not known: %v", err)
+			return nil, err
 		}
 		k.copy = opened
 	}
-	return k.copy
+	return k.copy, nil
 }
+
+// readAtOnce is how many addresses are read in one transaction.
+const readAtOnce = 1000
 
 // At implements client.Known.
 func (k *known) At(ctx context.Context, d string) (client.Newest, error) {
-	var at state.Address
-	heads, err := k.heads(ctx)
-	if err != nil {
-		return client.Newest{}, err
-	}
-	if heads != nil {
-		if at, err = heads.At(ctx, d); err != nil {
-			return client.Newest{}, err
-		}
-	}
-	var last localcopy.Last
-	if kept := k.kept(ctx); kept != nil {
-		var err error
-		if last, _, err = kept.At(ctx, d); err != nil {
-			k.s.detail("what the local copy has is not known: %v", err)
-		}
-	}
-	return k.newest(at, last), nil
+	all, err := k.Those(ctx, []string{d})
+	return all[d], err
 }
 
-// All implements client.Known. Events stand there only where the state has them.
+func addresses(all []client.Newest) []string {
+	ds := make([]string, len(all))
+	for i, n := range all {
+		ds[i] = n.D
+	}
+	return ds
+}
+
+// Those implements client.Known.
+func (k *known) Those(ctx context.Context, ds []string) (map[string]client.Newest, error) {
+	heads, headsErr := k.heads(ctx)
+	kept, keptErr := k.kept(ctx)
+	out := make(map[string]client.Newest, len(ds))
+	for some := range slices.Chunk(ds, readAtOnce) {
+		at, lasts := map[string]state.Address{}, map[string]localcopy.Last{}
+		if heads != nil && headsErr == nil {
+			at, headsErr = heads.Those(ctx, some)
+		}
+		if kept != nil && keptErr == nil {
+			lasts, keptErr = kept.Those(ctx, some)
+		}
+		if ctx.Err() != nil {
+			break // what is known of these is not whole
+		}
+		for _, d := range some {
+			out[d] = k.newest(at[d], lasts[d])
+		}
+	}
+	return out, cmp.Or(headsErr, keptErr, ctx.Err())
+}
+
+// All implements client.Known.
 func (k *known) All(ctx context.Context) (map[string]client.Newest, error) {
 	all := map[string]state.Address{}
 	heads, err := k.heads(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if heads != nil {
-		if all, err = heads.All(ctx); err != nil {
-			return nil, err
-		}
+	if heads != nil && err == nil {
+		all, err = heads.All(ctx)
 	}
 	out := make(map[string]client.Newest, len(all))
-	if kept := k.kept(ctx); kept != nil {
-		lasts, err := kept.Newest(ctx)
-		if err != nil {
-			k.s.detail("what the local copy has is not known: %v", err)
-		}
+	kept, keptErr := k.kept(ctx)
+	if kept != nil && keptErr == nil {
+		var lasts []localcopy.Last
+		lasts, keptErr = kept.Newest(ctx)
 		for _, l := range lasts {
 			out[l.D] = k.newest(all[l.D], l)
 			delete(all, l.D)
@@ -140,7 +169,22 @@ func (k *known) All(ctx context.Context) (map[string]client.Newest, error) {
 	for d, at := range all {
 		out[d] = k.newest(at, localcopy.Last{})
 	}
-	return out, nil
+	return out, cmp.Or(err, keptErr)
+}
+
+// Keep implements client.Known: where the copy alone has the version, the state keeps it
+// too, from then on.
+func (k *known) Keep(ctx context.Context, at client.Newest) error {
+	heads, err := k.opened(ctx, true)
+	if err != nil || heads == nil {
+		return err
+	}
+	there, err := heads.At(ctx, at.D)
+	if h := there.Head; err != nil || h.ID == at.ID && len(h.Event) > 0 {
+		return err
+	}
+	expires, _ := nipae.Expiration(at.Event)
+	return keep(ctx, heads, []localcopy.Last{{D: at.D, ID: at.ID, CreatedAt: at.At, Tombstone: at.Tombstone, Expires: expires, Event: at.Event}})
 }
 
 // newest is what is known of an address, by the state and by the copy.

@@ -24,7 +24,7 @@ func (m *Memory) Session() *Session { return m.s }
 // AsOf is when relays were last asked for the local copy, and, where that is not known,
 // when a version was written that is told without them.
 func (m *Memory) AsOf(ctx context.Context, e client.Entry) (at time.Time) {
-	if kept := m.s.known.kept(ctx); kept != nil {
+	if kept, _ := m.s.known.kept(ctx); kept != nil {
 		fresh, _ := kept.Freshness(ctx, m.s.Client.Relays()) // else it is not known
 		at = fresh.AsOf
 	}

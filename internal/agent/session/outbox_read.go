@@ -63,7 +63,7 @@ func (m *Memory) ReadAll(ctx context.Context) (memory.Listing, client.Status, er
 
 // here is what the local copy has.
 func (m *Memory) here(ctx context.Context) (all []client.Entry) {
-	kept := m.s.known.kept(ctx)
+	kept, _ := m.s.known.kept(ctx)
 	if kept == nil {
 		return nil
 	}

@@ -182,36 +182,35 @@ func (r *Repair) versions(ctx context.Context, lost bool) error {
 			r.Others++
 		}
 	}
-	found := map[string]*Missing{} // by id
 	var missing []client.Newest
 	for d, n := range known {
-		if last := in[d]; n.ID == "" || n.ID == last.ID && last.Shown == localcopy.ShownNow {
-			continue
-		}
-		m, err := r.look(ctx, n, in[d], lost)
-		if err != nil {
-			return err
-		}
-		if m != nil {
-			found[n.ID], missing = m, append(missing, n)
+		if last := in[d]; n.ID != "" && !(n.ID == last.ID && last.Shown == localcopy.ShownNow) {
+			missing = append(missing, n)
 		}
 	}
 	if len(missing) > 0 {
-		missing, err = r.s.Memory.Unexplained(ctx, missing)
+		missing = r.s.Memory.Unexplained(ctx, missing)
 	}
-	for _, n := range missing {
-		r.Missing = append(r.Missing, found[n.ID])
+	for some := range slices.Chunk(missing, readAtOnce) {
+		whole, err := r.s.known.Those(ctx, addresses(some))
+		if err != nil {
+			return err
+		}
+		for _, n := range some {
+			if m := r.look(n, whole[n.D], in[n.D], lost); m != nil {
+				r.Missing = append(r.Missing, m)
+			}
+		}
 	}
-	return err
+	return nil
 }
 
 // look is what is missing where a version is not shown, and last is the newest of the
 // copy; nil for a removal of which the id is left, where relays show nothing.
-func (r *Repair) look(ctx context.Context, n client.Newest, last localcopy.Last, lost bool) (*Missing, error) {
+func (r *Repair) look(n, whole client.Newest, last localcopy.Last, lost bool) *Missing {
 	m := &Missing{Newest: n, Slug: nipae.Slug(last.Slug), Fate: NoText, None: last.ID == "" || last.Shown == localcopy.ShownNone}
-	whole, err := r.s.known.At(ctx, n.D)
-	if err != nil || whole.ID != n.ID {
-		return nil, err
+	if whole.ID != n.ID {
+		return nil
 	}
 	e, ok := r.opened(whole.Event)
 	switch {
@@ -220,11 +219,11 @@ func (r *Repair) look(ctx context.Context, n client.Newest, last localcopy.Last,
 			m.Fate = NotSent
 		}
 	case n.Tombstone && m.None:
-		return nil, nil
+		return nil
 	case last.ID == n.ID:
 		m.Fate = TextOnly
 	}
-	return m, nil
+	return m
 }
 
 func (l *Copy) opened(ev *nostr.Event) (e nipae.Engram, ok bool) {
@@ -319,12 +318,12 @@ func (s *resending) note(ctx context.Context, all []*Missing, events []*nostr.Ev
 			m.Fate = Removed
 			err = cmp.Or(err, k.Removed(ctx, m.Newest, relay))
 		case gone && s.l.s.Memory.Writable():
-			if left, askErr := s.l.s.Memory.Unexplained(ctx, []client.Newest{m.Newest}); askErr == nil && len(left) == 0 {
+			if len(s.l.s.Memory.Unexplained(ctx, []client.Newest{m.Newest})) == 0 {
 				m.Fate = Deleted
 			}
 		case gone: // an owner is not shown the request, and believes the relay
 			m.Fate = Deleted
-			err = cmp.Or(err, k.gone(ctx, nil, m.Newest))
+			err = cmp.Or(err, k.gone(ctx, nil, []client.Newest{m.Newest}))
 		}
 	}
 	for url, batch := range took {

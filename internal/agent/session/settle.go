@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,16 @@ type settler struct {
 
 	settling        sync.Mutex
 	unsettled, full atomic.Bool // asked for since the last one began
+	// unknown is why the copy may lack what the state knows; nil: it does not.
+	unknown atomic.Pointer[error]
+}
+
+// lacks is why the copy may lack what this machine's state knows; nil if it does not.
+func (t *settler) lacks() error {
+	if err := t.unknown.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // settle looks after heads of the copy that no relay shows: what the agent's key had
@@ -48,22 +59,58 @@ func (t *settler) settleNow(ctx context.Context, kept *localcopy.Copy) {
 	if err == nil && heads != nil {
 		place(ctx, heads, kept)
 	}
-	for asked, after := false, (localcopy.Last{}); err == nil; asked = true {
-		var behind, left []localcopy.Last
-		if behind, err = kept.Behind(ctx, after); err == nil && (len(behind) > 0 || full && !asked) {
-			left, err = t.unexplained(ctx, behind, asked)
-		}
-		if err != nil || heads == nil || len(behind) == 0 {
-			break
-		}
-		after, err = behind[len(behind)-1], keep(ctx, heads, left)
+	fillErr := err
+	if err == nil {
+		err = t.move(ctx, heads, kept, full)
 	}
-	if err == nil && heads != nil {
-		err = cmp.Or(dropShown(ctx, heads, kept), t.fill(ctx, kept))
+	if fillErr == nil && (heads != nil || !kept.OnDisk()) {
+		fillErr = t.fill(ctx, kept)
+	}
+	if err = cmp.Or(err, fillErr); err == nil && heads != nil {
+		err = dropShown(ctx, heads, kept)
+	}
+	if t.unknown.Store(nil); fillErr != nil {
+		t.unknown.Store(&fillErr)
 	}
 	if err != nil && ctx.Err() == nil {
 		t.s.detail("what no relay shows may be in the copy alone: %v", err)
 	}
+}
+
+// move moves into the state, nil for none, the heads that no relay shows and that no
+// request of the agent's key explains. It goes on where it was cut off before.
+func (t *settler) move(ctx context.Context, heads *state.Heads, kept *localcopy.Copy, full bool) error {
+	behind, err := kept.Behind(ctx)
+	if err != nil || len(behind) == 0 && !full {
+		return err
+	}
+	missing := make([]client.Newest, len(behind))
+	for i, l := range behind {
+		missing[i] = client.Newest{D: l.D, ID: l.ID, At: l.CreatedAt}
+	}
+	missing = t.s.Memory.Unexplained(ctx, missing)
+	if heads == nil || len(missing) == 0 {
+		return nil
+	}
+	there, err := heads.Kept(ctx)
+	if err != nil {
+		return err
+	}
+	has := make(map[string]bool, len(there))
+	for _, h := range there {
+		has[h.ID] = true
+	}
+	missing = slices.DeleteFunc(missing, func(m client.Newest) bool { return has[m.ID] })
+	for some := range slices.Chunk(missing, readAtOnce) {
+		lasts, err := kept.Those(ctx, addresses(some))
+		if err == nil {
+			err = keep(ctx, heads, slices.Collect(maps.Values(lasts)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fill puts into the copy what the state has as it was signed and the copy has not, and
@@ -74,39 +121,22 @@ func (t *settler) fill(ctx context.Context, kept *localcopy.Copy) error {
 	if err != nil || before == 0 {
 		return err
 	}
-	all, err := t.All(ctx)
+	missing, whole, err := t.absent(ctx, kept)
 	if err != nil {
 		return err
 	}
-	lasts, err := kept.Newest(ctx)
-	has := map[string]string{} // ids
-	for _, l := range lasts {
-		has[l.D] = l.ID
-	}
-	var missing []client.Newest
-	whole := true
-	for d, at := range all {
-		switch {
-		case at.ID == "" || at.ID == has[d] || at.Tombstone && has[d] == "":
-		case at.At > t.s.Client.Now()-young:
-			whole = false
-		default:
-			missing = append(missing, at)
-		}
-	}
-	if err == nil && len(missing) > 0 {
-		missing, err = t.s.Memory.Unexplained(ctx, missing)
-	}
-	if err != nil {
-		return err
+	if len(missing) > 0 {
+		missing = t.s.Memory.Unexplained(ctx, missing)
 	}
 	lacking := 0
 	for some := range slices.Chunk(missing, filledAtOnce) {
+		all, err := t.Those(ctx, addresses(some))
+		if err != nil {
+			return err
+		}
 		var events []*nostr.Event
-		for _, at := range some {
-			if at, err = t.At(ctx, at.D); err != nil {
-				return err
-			} else if at.Event != nil {
+		for _, at := range all {
+			if at.Event != nil {
 				events = append(events, at.Event)
 			} else {
 				lacking++
@@ -122,6 +152,41 @@ func (t *settler) fill(ctx context.Context, kept *localcopy.Copy) error {
 	return kept.SetLacking(ctx, lacking)
 }
 
+// absent returns what the state has newer than the copy. What is young, or dated ahead, is
+// asked for once more; whole says that all of it could be told.
+func (t *settler) absent(ctx context.Context, kept *localcopy.Copy) (missing []client.Newest, whole bool, err error) {
+	all, err := t.All(ctx)
+	lasts, lastsErr := kept.Newest(ctx)
+	if err = cmp.Or(err, lastsErr); err != nil {
+		return nil, false, err
+	}
+	has := map[string]string{} // ids
+	for _, l := range lasts {
+		has[l.D] = l.ID
+	}
+	fresh := map[string]bool{} // ids
+	for d, at := range all {
+		if at.ID == "" || at.ID == has[d] || at.Tombstone && has[d] == "" {
+			continue
+		}
+		if missing = append(missing, at); at.At > t.s.Client.Now()-young {
+			fresh[at.ID] = true
+		}
+	}
+	if len(fresh) == 0 {
+		return missing, true, nil
+	}
+	var found map[string][]string
+	told := false
+	if len(fresh) <= filledAtOnce {
+		found, told, _ = t.s.Memory.Lookup(ctx, slices.Collect(maps.Keys(fresh)))
+	}
+	missing = slices.DeleteFunc(missing, func(m client.Newest) bool {
+		return fresh[m.ID] && (!told || len(found[m.ID]) > 0)
+	})
+	return missing, told && len(found) == 0, nil
+}
+
 const (
 	// young is how old in seconds a version must be to be missed: relays that follow
 	// others take a moment.
@@ -129,31 +194,6 @@ const (
 	// filledAtOnce is how many events fill holds at once.
 	filledAtOnce = 100
 )
-
-// unexplained drops what requests of the agent's key explain. The relays are asked for
-// these once; what they said is in the state then.
-func (t *settler) unexplained(ctx context.Context, behind []localcopy.Last, asked bool) (left []localcopy.Last, err error) {
-	missing := make([]client.Newest, len(behind))
-	for i, l := range behind {
-		missing[i] = client.Newest{D: l.D, ID: l.ID, At: l.CreatedAt}
-	}
-	explained := map[string]bool{}
-	if asked {
-		explained, err = t.Acted(ctx, missing, nil, t.s.Client.Relays())
-	} else if still, askErr := t.s.Memory.Unexplained(ctx, missing); askErr != nil {
-		err = askErr
-	} else {
-		for _, m := range missing {
-			explained[m.ID] = !slices.ContainsFunc(still, func(s client.Newest) bool { return s.ID == m.ID })
-		}
-	}
-	for _, l := range behind {
-		if !explained[l.ID] {
-			left = append(left, l)
-		}
-	}
-	return left, err
-}
 
 // keep keeps in the state what no relay shows.
 func keep(ctx context.Context, heads *state.Heads, behind []localcopy.Last) error {
@@ -177,16 +217,38 @@ func keep(ctx context.Context, heads *state.Heads, behind []localcopy.Last) erro
 // dropShown drops from the state what relays show again.
 func dropShown(ctx context.Context, heads *state.Heads, kept *localcopy.Copy) error {
 	there, err := heads.Kept(ctx)
-	if err != nil || !kept.OnDisk() {
+	if err != nil || len(there) == 0 || !kept.OnDisk() {
 		return err
 	}
-	var shown []string
-	for _, h := range there {
-		if l, ok, err := kept.At(ctx, h.D); err == nil && ok && l.ID == h.ID && l.Shown == localcopy.ShownNow && l.Event != nil {
-			shown = append(shown, h.ID)
+	lasts, err := kept.Newest(ctx)
+	if err != nil {
+		return err
+	}
+	now := map[string]bool{} // ids
+	for _, l := range lasts {
+		now[l.ID] = l.Shown == localcopy.ShownNow
+	}
+	there = slices.DeleteFunc(there, func(h state.Head) bool { return !now[h.ID] })
+	for some := range slices.Chunk(there, readAtOnce) {
+		ds := make([]string, len(some))
+		for i, h := range some {
+			ds[i] = h.D
+		}
+		whole, err := kept.Those(ctx, ds)
+		if err != nil {
+			return err
+		}
+		var shown []string
+		for _, h := range some {
+			if l := whole[h.D]; l.ID == h.ID && l.Shown == localcopy.ShownNow && l.Event != nil {
+				shown = append(shown, h.ID)
+			}
+		}
+		if err := heads.Drop(ctx, shown...); err != nil {
+			return err
 		}
 	}
-	return heads.Drop(ctx, shown...)
+	return nil
 }
 
 // has drops from the state what the copy on disk has by now.

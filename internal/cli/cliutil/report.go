@@ -52,6 +52,8 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 		e.Note("no relay answers: this is what this machine has")
 	case accepted < len(s.Published):
 		e.Note("written to %d of %d relays; %s", accepted, len(s.Published), remedy)
+	case s.Unknown != nil:
+		e.Note("partial answer: what this machine wrote cannot be read now, there may be more or newer memory: %v", s.Unknown)
 	case s.Partial:
 		e.Note("partial answer: not every relay answered in full, there may be more or newer memory")
 	}

@@ -105,14 +105,14 @@ func (r *reader) got(reading nipae.Reading, status client.Status, at client.Newe
 	}
 	if reading.Head == nil {
 		if status.Partial {
-			return client.Entry{}, status, client.Failures(client.ErrPartial, status.Relays)
+			return client.Entry{}, status, status.Incomplete()
 		}
 		return client.Entry{}, status, client.ErrNotFound
 	}
 	entry := client.EntryOf(*reading.Head)
 	switch {
 	case entry.Tombstone && status.Partial:
-		return entry, status, client.Failures(client.ErrPartial, status.Relays)
+		return entry, status, status.Incomplete()
 	case entry.Tombstone:
 		return entry, status, client.ErrTombstone
 	}
@@ -246,23 +246,22 @@ func (r *reader) headsFrom(ctx context.Context, ask client.Asking) (nipae.Listin
 		return nipae.Listing{}, r.status(a.Relays, 0), err
 	}
 	_, heads, status := r.besidesAll(ctx, known, a.Events, r.status(a.Relays, 0))
-	l, out, err := r.judged(heads, a.Relays)
-	out.Behind, out.Withheld, out.BehindAt, out.Removed = status.Behind, status.Withheld, status.BehindAt, status.Removed
+	l, out, err := r.judged(heads, status)
 	if err == nil && status.Withheld > 0 && len(l.Heads()) == 0 {
 		err = fmt.Errorf("%w: %d, and their texts are not here", client.ErrBehind, status.Withheld)
 	}
 	return l, out, err
 }
 
-// judged adds to a listing what its relays mean for it.
-func (r *reader) judged(l nipae.Listing, relays []client.RelayStatus) (nipae.Listing, client.Status, error) {
-	status := r.status(relays, l.Doubtful+len(l.Unreadable)+len(l.Outside))
+// judged adds to a listing what its status means for it.
+func (r *reader) judged(l nipae.Listing, status client.Status) (nipae.Listing, client.Status, error) {
+	status.Doubtful += l.Doubtful + len(l.Unreadable) + len(l.Outside)
 	found := len(l.Heads())+len(l.Tombstones) > 0
 	if err := unreadable(l.Err(), status, found); err != nil {
 		return l, status, err
 	}
 	if !found && status.Partial {
-		return l, status, client.Failures(client.ErrPartial, status.Relays)
+		return l, status, status.Incomplete()
 	}
 	return l, status, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,11 +22,11 @@ const (
 	// onceMore is what they are given.
 	onceMore = 300 * time.Millisecond
 	// knownShare is the part of an operation's time within which this machine answers.
-	knownShare = 0.25
+	knownShare = 0.5
 	// minKnown is what it gets at least: it answers also where relays took all the time.
 	minKnown = 300 * time.Millisecond
-	// maxActs is how many requests to delete are asked for.
-	maxActs = 1000
+	// maxActs is how many requests to delete are asked for, page by page.
+	maxActs = 10_000
 )
 
 // known is what this machine knows; nil for nothing. What an owner writes to his agent is
@@ -38,8 +39,7 @@ func (r *reader) known() client.Known {
 	return of(r.c, r.agent, r.owner)
 }
 
-// knownAt begins to ask this machine for an address; wait returns what it says. What it
-// cannot say is nothing.
+// knownAt begins to ask this machine for an address; wait returns what it says.
 func (r *reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() client.Newest) {
 	k := r.known()
 	if k == nil {
@@ -50,9 +50,7 @@ func (r *reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() clie
 	go func() {
 		defer done()
 		at, err := k.At(soon, nipae.AddressIn(r.key(), r.agent, r.owner, slug))
-		if err != nil {
-			at = client.Newest{Err: err}
-		}
+		at.Err = err
 		found <- at
 	}()
 	return func() client.Newest { return <-found }
@@ -66,13 +64,14 @@ func (r *reader) knownAt(ctx context.Context, slug nipae.Slug) (wait func() clie
 // some failed it is the newest known, of a partial answer.
 func (r *reader) besides(ctx context.Context, at client.Newest, reading nipae.Reading, status client.Status, err error,
 	again func() (nipae.Reading, client.Status, error)) (nipae.Reading, client.Status, error) {
-	status.Named = r.c.Options().Named
 	for once := true; ; once = false {
+		status.Named = r.c.Options().Named
+		unknown(&status, at.Err)
 		if err != nil && !errors.Is(err, client.ErrUnreadable) || reading.Latest > at.At {
 			return reading, status, err
 		}
-		if reading.Head == nil && at.Err != nil {
-			return reading, status, fmt.Errorf("%w: what this machine wrote cannot be read now: %w", client.ErrPartial, at.Err)
+		if reading.Head == nil && at.Err != nil && at.ID == "" {
+			return reading, status, status.Incomplete()
 		}
 		if reading.Head == nil && !r.settled(ctx, at.Open) {
 			return reading, status, fmt.Errorf("%w: whether the last write here is stored is not known yet", client.ErrPartial)
@@ -80,7 +79,7 @@ func (r *reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 		if !at.Newer(headOf(reading)) {
 			return reading, status, err
 		}
-		if !once || status.Partial || status.Named || r.c.Now()-at.At >= young || r.c.Options().Wait(ctx, onceMore) != nil {
+		if !once || status.Partial || status.Named || !isYoung(r.c, at) || r.c.Options().Wait(ctx, onceMore) != nil {
 			break
 		}
 		reading, status, err = again()
@@ -88,14 +87,8 @@ func (r *reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 	if reading.Head == nil && at.Tombstone && at.Event == nil {
 		return reading, status, err // nothing is there, as it should be
 	}
-	if !status.Partial {
-		left, askErr := r.unexplained(ctx, []client.Newest{at}, status)
-		if askErr != nil {
-			return reading, status, askErr
-		}
-		if len(left) == 0 {
-			return reading, status, err
-		}
+	if len(r.unexplained(ctx, []client.Newest{at}, status)) == 0 {
+		return reading, status, err
 	}
 	status.Removed = at.Removed
 	if status.Named {
@@ -111,12 +104,15 @@ func (r *reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 		status.Behind, status.Withheld, status.BehindAt = 1, 1, at.At
 		return reading, status, fmt.Errorf("%w: no relay shows it any more: deleted by the agent, or lost", client.ErrBehind)
 	case owns && !r.lost, !ok && status.Partial:
-		return reading, status, client.Failures(client.ErrPartial, status.Relays)
+		return reading, status, status.Incomplete()
 	case !ok:
 		status.Behind, status.Withheld, status.BehindAt = 1, 1, at.At
 		return reading, status, withheld(at, reading.Head == nil)
 	case !status.Partial && !(reading.Head == nil && at.Tombstone):
 		status.Behind, status.BehindAt = 1, at.At
+		if keepErr := r.known().Keep(ctx, at); keepErr != nil {
+			r.c.Options().Log.Debug("a version that no relay shows is in the copy alone", "error", keepErr)
+		}
 	}
 	reading.Head, reading.Latest = &ours, max(reading.Latest, at.At)
 	return reading, status, nil
@@ -164,128 +160,25 @@ func (r *reader) opened(at client.Newest) (nipae.Engram, bool) {
 }
 
 // unexplained asks the relays for requests of the agent's key, and returns what these do
-// not explain. The error is client.ErrPartial where not every relay answered.
-func (r *reader) unexplained(ctx context.Context, missing []client.Newest, status client.Status) (left []client.Newest, err error) {
+// not explain: all of it where none answers.
+func (r *reader) unexplained(ctx context.Context, missing []client.Newest, status client.Status) (left []client.Newest) {
 	ctx, done := client.Part(ctx, 0.5)
 	defer done()
 	a, err := r.c.AskThoseSoon(ctx, r.c.WriteTargets(), nostr.Filter{Kinds: []int{nostr.KindDeletion, kind.Vanish}, Authors: []string{r.agent}, Limit: maxActs})
 	if err != nil {
-		return missing, nil // they answered before: nothing explains it
+		return missing // nothing explains it
 	}
 	var relays []string
 	for _, s := range status.Relays {
 		relays = append(relays, s.URL)
 	}
-	explained, err := r.known().Acted(context.WithoutCancel(ctx), missing, a.Events, relays)
+	soon, end := context.WithTimeout(context.WithoutCancel(ctx), max(minKnown, client.Left(ctx, knownShare)))
+	defer end()
+	explained, err := r.known().Acted(soon, missing, a.Events, relays)
 	if err != nil {
-		return missing, nil
+		return missing
 	}
-	for _, m := range missing {
-		if !explained[m.ID] {
-			left = append(left, m)
-		}
-	}
-	return left, nil
-}
-
-// Unexplained asks the relays for requests of the agent's key, and returns what these do
-// not explain. The errors are those of Get.
-func (r *Reader) Unexplained(ctx context.Context, missing []client.Newest) ([]client.Newest, error) {
-	if r.known() == nil {
-		return missing, nil
-	}
-	ctx, done := r.c.Operation(ctx)
-	defer done()
-	var status client.Status
-	for _, t := range r.c.Targets() {
-		status.Relays = append(status.Relays, client.RelayStatus{URL: t.URL})
-	}
-	return r.unexplained(ctx, missing, status)
-}
-
-// Besides says in a status what this machine knows beside heads that relays show.
-func (r *Reader) Besides(ctx context.Context, heads []*nostr.Event, status client.Status) client.Status {
-	ctx, done := r.c.Operation(ctx)
-	defer done()
-	_, _, status = r.besidesAll(ctx, r.knownAll(ctx), heads, status)
-	return status
-}
-
-// knownAll begins to ask this machine for all that it knows; wait returns it.
-func (r *reader) knownAll(ctx context.Context) (wait func() (map[string]client.Newest, error)) {
-	k := r.known()
-	if k == nil {
-		return func() (map[string]client.Newest, error) { return nil, nil }
-	}
-	var all map[string]client.Newest
-	var err error
-	found := make(chan struct{})
-	soon, done := client.Part(ctx, knownShare)
-	go func() {
-		defer close(found)
-		defer done()
-		all, err = k.All(soon)
-	}()
-	return func() (map[string]client.Newest, error) {
-		<-found
-		return all, err
-	}
-}
-
-// besidesAll is besides of a whole listing: it returns its events with those that are
-// known to be newer, and what is there by them.
-func (r *reader) besidesAll(ctx context.Context, known func() (map[string]client.Newest, error), events []*nostr.Event, status client.Status) ([]*nostr.Event, nipae.Listing, client.Status) {
-	l, shows := r.selectHeads(events), len(events)
-	all, err := known()
-	missing := r.missing(ctx, all, l)
-	status.Named = r.c.Options().Named && r.known() != nil
-	status.Partial = status.Partial || err != nil
-	if len(missing) > 0 && !status.Partial {
-		missing, _ = r.unexplained(ctx, missing, status)
-	}
-	for _, at := range missing {
-		ours, ok := r.opened(at)
-		shown, _ := l.At(at.D)
-		if shown.Head == nil && at.Tombstone || ok && isMachines(ours.Slug()) {
-			continue
-		}
-		if ok = ok && (shown.Head != nil || r.Writable()); ok && !status.Named {
-			events = append(events, ours.Event)
-		}
-		if status.Partial {
-			continue
-		}
-		if !ok {
-			status.Withheld++
-		}
-		status.Behind++
-		status.BehindAt = max(status.BehindAt, at.At)
-		if at.Removed != "" {
-			status.Removed = at.Removed
-		}
-	}
-	if len(events) > shows {
-		l = r.selectHeads(events)
-	}
-	return events, l, status
-}
-
-// missing returns what is known to be newer than a listing, but for what relays may be
-// about to show.
-func (r *reader) missing(ctx context.Context, all map[string]client.Newest, l nipae.Listing) (missing []client.Newest) {
-	ctx, done := client.Part(ctx, knownShare)
-	defer done()
-	for d, at := range all {
-		shown, _ := l.At(d)
-		if !at.Newer(headOf(shown)) || shown.Latest > at.At || r.c.Now()-at.At < young {
-			continue
-		}
-		if whole, err := r.known().At(ctx, d); err == nil && whole.ID == at.ID {
-			at = whole
-		}
-		missing = append(missing, at)
-	}
-	return missing
+	return slices.DeleteFunc(slices.Clone(missing), func(m client.Newest) bool { return explained[m.ID] })
 }
 
 // Onto is Get of what a write at a slug goes onto: a version that this machine knows, and
@@ -319,8 +212,7 @@ func (m *Memory) deliver(ctx context.Context, slug nipae.Slug, reading nipae.Rea
 	if removed != "" {
 		_ = m.known().Removed(ctx, at, removed) // it is told again
 	} else if deleted {
-		left, _ := m.unexplained(ctx, []client.Newest{at}, status)
-		deleted = len(left) == 0
+		deleted = len(m.unexplained(ctx, []client.Newest{at}, status)) == 0
 	}
 	if removed == "" && !deleted {
 		return reading, status, fmt.Errorf("%w, and it cannot be sent again: %w", client.ErrBehind, err)

@@ -25,8 +25,7 @@ func (r *Reader) ListAllAt(ctx context.Context, at int64) (l Listing, unknown in
 		return Listing{}, 0, r.status(all.relays, 0), err
 	}
 	events, unknown := r.until(at, all.now, all.past)
-	heads, status, err := r.judged(r.selectHeads(events), all.relays)
-	status.Behind, status.Withheld, status.BehindAt = all.besides.Behind, all.besides.Withheld, all.besides.BehindAt
+	heads, status, err := r.judged(r.selectHeads(events), all.besides)
 	status.Partial = status.Partial || unknown > 0 && !all.shown
 	if err != nil {
 		return Listing{}, unknown, status, err
@@ -45,8 +44,7 @@ func (r *Reader) LogAll(ctx context.Context) ([]Version, client.Status, error) {
 	if err != nil {
 		return nil, r.status(all.relays, 0), err
 	}
-	heads, status, err := r.judged(all.heads, all.relays)
-	status.Behind, status.Withheld, status.BehindAt = all.besides.Behind, all.besides.Withheld, all.besides.BehindAt
+	heads, status, err := r.judged(all.heads, all.besides)
 	current := map[string]bool{}
 	for _, e := range append(heads.Heads(), heads.Tombstones...) {
 		current[e.Event.ID] = true
@@ -77,7 +75,7 @@ type everything struct {
 	relays    []client.RelayStatus
 	shown     bool          // some relay shows superseded versions
 	heads     nipae.Listing // of now
-	besides   client.Status // what this machine knows beside them
+	besides   client.Status // with what this machine knows beside them
 }
 
 func (r *reader) everything(ctx context.Context) (everything, error) {

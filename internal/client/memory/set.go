@@ -104,7 +104,7 @@ func (m *Memory) like(ctx context.Context, slug nipae.Slug) (*nipae.Body, client
 	case err != nil:
 		return nil, status, err
 	case reading.Head == nil && status.Partial:
-		return nil, status, client.Failures(client.ErrPartial, status.Relays)
+		return nil, status, status.Incomplete()
 	case reading.Head == nil:
 		return nil, status, client.ErrNotFound
 	}
@@ -233,8 +233,8 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 	if err != nil && !(o.OverUnreadable && errors.Is(err, client.ErrUnreadable)) {
 		return reading, status, err
 	}
-	if o.Whole && status.Partial {
-		return reading, status, client.Failures(client.ErrPartial, status.Relays)
+	if o.Whole && status.Partial || status.Unknown != nil && !status.Named {
+		return reading, status, status.Incomplete()
 	}
 	if status.Behind > 0 && !status.Named {
 		if reading, status, err = m.deliver(ctx, slug, reading, status); err != nil {
@@ -247,7 +247,7 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 	if reading.Head == nil {
 		switch {
 		case status.Partial:
-			return reading, status, client.Failures(client.ErrPartial, status.Relays)
+			return reading, status, status.Incomplete()
 		case o.Base == BaseNone:
 			return reading, status, nil
 		}

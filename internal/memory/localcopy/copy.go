@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"engramd/internal/memory/recall"
@@ -207,7 +208,7 @@ func Exists(p Pair, dir string) (bool, error) {
 		return false, err
 	}
 	_, err = os.Stat(filepath.Join(dir, keys.name+".mirror"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return false, nil
 	}
 	return err == nil, err

@@ -164,40 +164,44 @@ func last(m *Copy, tx *sealedfile.Tx, sql string, args ...any) (all []Last) {
 // At returns the newest that the copy has of an address, 64 hex digits; false if
 // nothing there can be read.
 func (m *Copy) At(ctx context.Context, d string) (l Last, ok bool, err error) {
-	at, ok := decodeID(d)
-	if !ok {
-		return l, false, nil
-	}
-	var all []Last
-	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		all = last(m, tx, lastQuery+"WHERE p.d = ?", at[:])
-		return tx.Err()
-	})
-	if err != nil || len(all) == 0 {
-		return l, false, err
-	}
-	return all[0], true, nil
+	all, err := m.Those(ctx, []string{d})
+	l, ok = all[d]
+	return l, ok, err
 }
 
-// Newest returns the newest that the copy has of each address, without the events. Rows
-// are not checked, which takes longest: At does that.
-func (m *Copy) Newest(ctx context.Context) (all []Last, err error) {
+// Those is At of many addresses, by these: without those where nothing can be read.
+func (m *Copy) Those(ctx context.Context, ds []string) (all map[string]Last, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		all = nil
-		for r := range tx.Rows("SELECT p.d, e.id, e.created, e.state, p.behind, w.expires FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n WHERE e.state <> ?", unreadable) {
-			all = append(all, Last{D: hex.EncodeToString(r.Raw(0)), ID: hex.EncodeToString(r.Raw(1)), CreatedAt: r.Int(2), Tombstone: r.Int(3) == tombstone, Shown: Shown(r.Int(4)), Expires: r.Int(5)})
+		all = make(map[string]Last, len(ds))
+		for _, d := range ds {
+			at, ok := decodeID(d)
+			if !ok {
+				continue
+			}
+			for _, l := range last(m, tx, lastQuery+"WHERE p.d = ?", at[:]) {
+				all[d] = l
+			}
 		}
 		return tx.Err()
 	})
 	return all, err
 }
 
-// Behind returns heads that no relay shows, at most putAtOnce, the oldest first: those
-// behind one that it returned before; the zero Last is before all.
-func (m *Copy) Behind(ctx context.Context, after Last) (all []Last, err error) {
-	id, _ := decodeID(after.ID)
+// Newest returns the newest that the copy has of each address, without the events. Rows
+// are not checked, which takes longest: At does that.
+func (m *Copy) Newest(ctx context.Context) ([]Last, error) { return newest(ctx, m, "") }
+
+// Behind is Newest of the heads that no relay shows.
+func (m *Copy) Behind(ctx context.Context) ([]Last, error) {
+	return newest(ctx, m, " AND p.behind > 0")
+}
+
+func newest(ctx context.Context, m *Copy, and string) (all []Last, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
-		all = last(m, tx, lastQuery+"WHERE p.behind > 0 AND (e.created, e.id) > (?, ?) ORDER BY e.created, e.id LIMIT ?", after.CreatedAt, id[:], putAtOnce)
+		all = nil
+		for r := range tx.Rows("SELECT p.d, e.id, e.created, e.state, p.behind, w.expires FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n WHERE e.state <> ?"+and, unreadable) {
+			all = append(all, Last{D: hex.EncodeToString(r.Raw(0)), ID: hex.EncodeToString(r.Raw(1)), CreatedAt: r.Int(2), Tombstone: r.Int(3) == tombstone, Shown: Shown(r.Int(4)), Expires: r.Int(5)})
+		}
 		return tx.Err()
 	})
 	return all, err

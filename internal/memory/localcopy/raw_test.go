@@ -1,8 +1,10 @@
 package localcopy
 
 import (
+	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +60,7 @@ func TestSentAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			m = open(t, a.Pair, Options{Dir: dir})
-			behind, err := m.Behind(t.Context(), Last{})
+			behind, err := behindIn(t.Context(), m)
 			if err != nil || len(behind) != 1 || behind[0].Event == nil || behind[0].Shown != ShownNone {
 				t.Fatalf("%+v %v", behind, err)
 			}
@@ -159,43 +161,24 @@ func TestTextsOfBefore(t *testing.T) {
 	if bare, _ = m.Bare(t.Context(), near); len(bare) != 0 {
 		t.Errorf("%d are asked for again", len(bare))
 	}
-	behind, err := m.Behind(t.Context(), Last{})
+	behind, err := behindIn(t.Context(), m)
 	if err != nil || len(behind) != 1 || behind[0].Event != nil || shown(t, m) != "mem/a = one\nmem/b = two" {
 		t.Errorf("%+v %v, %s", behind, err, shown(t, m))
 	}
 }
 
-// TestBehindInParts: what no relay shows comes in parts, the oldest first, each head once.
-func TestBehindInParts(t *testing.T) {
-	a := newAuthor(t, "agent", "owner")
-	m := open(t, a.Pair, Options{NoDisk: true})
-	var all []*nostr.Event
-	for i := range 2*putAtOnce + 1 {
-		all = append(all, a.write(fmt.Sprint("mem/n", i), "text", int64(100+i/3)))
+// behindIn is what no relay shows, with the events.
+func behindIn(ctx context.Context, m *Copy) (all []Last, err error) {
+	light, err := m.Behind(ctx)
+	if err != nil {
+		return nil, err
 	}
-	put(t, m, near, all...)
-	for _, ev := range all {
-		lose(t, m, near, ev)
+	ds := make([]string, len(light))
+	for i, l := range light {
+		ds[i] = l.D
 	}
-	seen, parts := map[string]bool{}, 0
-	for after := (Last{}); ; parts++ {
-		part, err := m.Behind(t.Context(), after)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(part) == 0 {
-			break
-		}
-		for _, l := range part {
-			if seen[l.ID] || l.CreatedAt < after.CreatedAt || l.Slug == "" {
-				t.Fatalf("%+v behind %+v", l, after)
-			}
-			seen[l.ID], after = true, l
-		}
-	}
-	if len(seen) != len(all) || parts != 3 {
-		t.Errorf("%d of %d in %d parts", len(seen), len(all), parts)
-	}
+	whole, err := m.Those(ctx, ds)
+	return slices.Collect(maps.Values(whole)), err
 }
 
 // TestLacks: a relay lacks what another one that is asked was seen to have, once all that

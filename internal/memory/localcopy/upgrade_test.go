@@ -31,7 +31,7 @@ func TestCopyOfBefore(t *testing.T) {
 	}
 	put(t, m, near, one)
 	lose(t, m, near, one)
-	behind, err := m.Behind(t.Context(), Last{})
+	behind, err := behindIn(t.Context(), m)
 	if err != nil || len(behind) != 2 {
 		t.Fatal(behind, err)
 	}

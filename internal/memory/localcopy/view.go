@@ -102,16 +102,16 @@ type Unshown struct {
 func (u Unshown) All() int { return u.Older + u.None + u.Lacking }
 
 // Behind returns what no relay shows.
-func (v *View) Behind() Unshown { return v.m.unshown(v.tx) }
+func (v *View) Behind() Unshown { return unshown(v.m, v.tx) }
 
 // Unshown is View.Behind, without the index that a View has.
 func (m *Copy) Unshown(ctx context.Context) (u Unshown, err error) {
-	err = m.read(ctx, func(tx *sealedfile.Tx) error { u = m.unshown(tx); return tx.Err() })
+	err = m.read(ctx, func(tx *sealedfile.Tx) error { u = unshown(m, tx); return tx.Err() })
 	return u, err
 }
 
-func (m *Copy) unshown(tx *sealedfile.Tx) (u Unshown) {
-	for r := range tx.Rows("SELECT p.behind, p.slug, e.state, e.created FROM places p JOIN events e ON e.n = p.head WHERE p.behind > 0 AND e.created <= ?", m.now().Add(-callsBehind).Unix()) {
+func unshown(m *Copy, tx *sealedfile.Tx) (u Unshown) {
+	for r := range tx.Rows("SELECT p.behind, p.slug, e.state, e.created FROM places p JOIN events e ON e.n = p.head WHERE p.behind > 0 AND (e.created <= ? OR e.created > ?)", m.now().Add(-callsBehind).Unix(), m.now().Unix()) {
 		switch {
 		case Reserved(r.Text(1)) || Shown(r.Int(0)) == ShownNone && r.Int(2) != withText:
 			continue

@@ -2,6 +2,8 @@ package state
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 
 	"engramd/internal/memory/state/sealedfile"
@@ -14,7 +16,7 @@ func (p Pair) Kept(dir string) bool {
 	if err == nil {
 		_, err = os.Lstat(path)
 	}
-	return err == nil
+	return err == nil || errors.Is(err, fs.ErrPermission)
 }
 
 // Addresses returns the addresses of the events of a log's numbers from one on, at most

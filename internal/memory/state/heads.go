@@ -61,31 +61,47 @@ func (s Address) Lost() (why Why) {
 }
 
 // At returns what is known of an address, 64 lower-case hex digits.
-func (s Heads) At(ctx context.Context, d string) (at Address, err error) {
-	raw, ok := writerlog.ParseID(d)
-	if !ok {
-		return at, fmt.Errorf("an address of %d bytes", len(d))
-	}
+func (s Heads) At(ctx context.Context, d string) (Address, error) {
+	all, err := s.Those(ctx, []string{d})
+	return all[d], err
+}
+
+// Those is At of many addresses, by these.
+func (s Heads) Those(ctx context.Context, ds []string) (all map[string]Address, err error) {
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		at = Address{}
-		for r := range tx.Rows("SELECT d, id, at, tomb, expires FROM links INDEXED BY links_newest WHERE fate = 1 AND d = ? ORDER BY at DESC, id LIMIT 1", raw[:]) {
-			at.Head = headOf(r)
-		}
-		for r := range tx.Rows("SELECT d, id, at, tomb, expires, event FROM kept WHERE d = ?", raw[:]) {
-			if k := headOf(r); k.newer(at.Head) || k.ID == at.Head.ID {
-				at.Head = k
-				at.Head.Event = []byte(r.Text(5))
+		all = make(map[string]Address, len(ds))
+		for _, d := range ds {
+			raw, ok := writerlog.ParseID(d)
+			if !ok {
+				return fmt.Errorf("an address of %d bytes", len(d))
 			}
-		}
-		for r := range tx.Rows("SELECT relay, at, why FROM losses WHERE d = ?", raw[:]) {
-			at.Losses = append(at.Losses, Loss{r.Text(0), r.Int(1), Why(r.Int(2))})
-		}
-		for r := range tx.Rows("SELECT id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate <> 3 AND d = ? LIMIT 8", raw[:]) {
-			at.Open = append(at.Open, hex.EncodeToString(r.Raw(0)))
+			all[d] = addressAt(tx, raw[:])
+			if err := tx.Err(); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
-	return at, err
+	return all, err
+}
+
+func addressAt(tx *sealedfile.Tx, d []byte) (at Address) {
+	for r := range tx.Rows("SELECT d, id, at, tomb, expires FROM links INDEXED BY links_newest WHERE fate = 1 AND d = ? ORDER BY at DESC, id LIMIT 1", d) {
+		at.Head = headOf(r)
+	}
+	for r := range tx.Rows("SELECT d, id, at, tomb, expires, event FROM kept WHERE d = ?", d) {
+		if k := headOf(r); k.newer(at.Head) || k.ID == at.Head.ID {
+			at.Head = k
+			at.Head.Event = []byte(r.Text(5))
+		}
+	}
+	for r := range tx.Rows("SELECT relay, at, why FROM losses WHERE d = ?", d) {
+		at.Losses = append(at.Losses, Loss{r.Text(0), r.Int(1), Why(r.Int(2))})
+	}
+	for r := range tx.Rows("SELECT id FROM links INDEXED BY links_open WHERE fate <> 1 AND fate <> 3 AND d = ? LIMIT 8", d) {
+		at.Open = append(at.Open, hex.EncodeToString(r.Raw(0)))
+	}
+	return at
 }
 
 func headOf(r sealedfile.Row) Head {
@@ -157,24 +173,30 @@ func (s Heads) Drop(ctx context.Context, ids ...string) error {
 	})
 }
 
-// Kept returns which events are kept here, at most maxAtOnce, the oldest first, without
-// their bytes.
+// Kept returns which events are kept here, the oldest first, without their bytes.
 func (s Heads) Kept(ctx context.Context) ([]Head, error) {
-	return list(ctx, s.db, headOf, "SELECT d, id, at, tomb, expires FROM kept ORDER BY at LIMIT ?", maxAtOnce)
+	return list(ctx, s.db, headOf, "SELECT d, id, at, tomb, expires FROM kept ORDER BY at")
 }
 
 // Lose notes that versions of an address need not be there any more. The bytes of
 // what the agent's key had deleted go.
 func (s Heads) Lose(ctx context.Context, d string, l Loss) error {
-	raw, ok := writerlog.ParseID(d)
-	if !ok || len(l.Relay) > maxName {
-		return fmt.Errorf("%w: a loss", ErrTooLarge)
-	}
+	return s.LoseThose(ctx, map[string]Loss{d: l})
+}
+
+// LoseThose is Lose of many addresses, by these.
+func (s Heads) LoseThose(ctx context.Context, all map[string]Loss) error {
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		tx.Exec("INSERT INTO losses VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET at = max(at, ?3), why = ?4, noted = ?5",
-			raw[:], l.Relay, l.At, int(l.Why), s.now().UnixMilli())
-		if l.Why == Deleted {
-			tx.Exec("DELETE FROM kept WHERE d = ? AND at <= ?", raw[:], l.At)
+		for d, l := range all {
+			raw, ok := writerlog.ParseID(d)
+			if !ok || len(l.Relay) > maxName {
+				return fmt.Errorf("%w: a loss", ErrTooLarge)
+			}
+			tx.Exec("INSERT INTO losses VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET at = max(at, ?3), why = ?4, noted = ?5",
+				raw[:], l.Relay, l.At, int(l.Why), s.now().UnixMilli())
+			if l.Why == Deleted {
+				tx.Exec("DELETE FROM kept WHERE d = ? AND at <= ?", raw[:], l.At)
+			}
 		}
 		return nil
 	})
@@ -196,15 +218,23 @@ func (s Heads) Acts(ctx context.Context) ([][]byte, error) {
 	return list(ctx, s.db, func(r sealedfile.Row) []byte { return []byte(r.Text(0)) }, "SELECT event FROM acts ORDER BY id LIMIT ?", MaxActs)
 }
 
+// CountActs is how many Acts returns.
+func (s Heads) CountActs(ctx context.Context) (n int, err error) {
+	err = s.read(ctx, func(tx *sealedfile.Tx) error { n = int(tx.Int("SELECT count(*) FROM acts")); return nil })
+	return n, err
+}
+
 // AddActs keeps requests, by their ids. Beyond MaxActs none is.
 func (s Heads) AddActs(ctx context.Context, events map[string][]byte) error {
 	if len(events) == 0 {
 		return nil
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
+		left := MaxActs - tx.Int("SELECT count(*) FROM acts")
 		for id, event := range events {
-			if raw, ok := writerlog.ParseID(id); ok && tx.Int("SELECT count(*) FROM acts") < MaxActs {
+			if raw, ok := writerlog.ParseID(id); ok && left > 0 {
 				tx.Exec("INSERT OR IGNORE INTO acts VALUES (?, ?)", raw[:], string(event))
+				left -= tx.Changed()
 			}
 		}
 		return nil

@@ -348,7 +348,7 @@ func TestOwnFolders(t *testing.T) {
 		folder, mark string
 	}{
 		{p, "/home/ana/memory2", mark}, {other, "/home/ana/memory", mark}, {turned, "/home/ana/memory", mark},
-		{p, "/home/ana/memory", ""}, {p, "/home/ana/memory", mark[:len(mark)-2]}, {p, "/home/ana/memory", "00" + mark[2:]}, {p, "/home/ana/memory", strings.Repeat("zz", len(mark)/2)},
+		{p, "/home/ana/memory", ""}, {p, "/home/ana/memory", mark[:len(mark)-2]}, {p, "/home/ana/memory", map[bool]string{true: "11", false: "00"}[mark[:2] == "00"] + mark[2:]}, {p, "/home/ana/memory", strings.Repeat("zz", len(mark)/2)},
 	} {
 		if x.p.Marks(x.folder, x.mark) {
 			t.Errorf("%v takes the mark %q in %s", x.p, x.mark, x.folder)
