@@ -144,6 +144,7 @@ func TestBrought(t *testing.T) {
 		"/home/ana/.cursor/mcp.json":      `{"mcpServers": {"engram-k3x9": {}}}`,
 		"/work/.gemini/settings.json":     `{"mcpServers": {"engram-gem": {}}}`,
 		"/work/.qwen/settings.json":       `{"mcpServers": {"engram-qwe": {}}}`,
+		"/work/.github/mcp.json":          `{"mcpServers": {"engram-cop": {}}}`,
 		"/home/ana/.claude.json":          `{"mcpServers": {"engram-k3x9": {}}, "projects": {"/work/x": {"mcpServers": {"engram-k3x9": {}, "engram": {}}}, "/y": {}}}`,
 		"/home/ana/code/.cursor/mcp.json": `{"mcpServers": {"engram-k3x9": {}}}`,
 	}
@@ -153,7 +154,7 @@ func TestBrought(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := names(Brought(all, roots, "/work/atlas/sub")), []string{"/work/atlas/.mcp.json engram", "/work/atlas/.mcp.json Engram-x", "/work/atlas/.codex/config.toml engram-k3x9", "/work/.gemini/settings.json engram-gem", "/work/.qwen/settings.json engram-qwe", "/work/opencode.jsonc engrams"}; !slices.Equal(got, want) {
+	if got, want := names(Brought(all, roots, "/work/atlas/sub")), []string{"/work/atlas/.mcp.json engram", "/work/atlas/.mcp.json Engram-x", "/work/atlas/.codex/config.toml engram-k3x9", "/work/.gemini/settings.json engram-gem", "/work/.qwen/settings.json engram-qwe", "/work/.github/mcp.json engram-cop", "/work/opencode.jsonc engrams"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 	if got := Brought(all, roots, "/home/ana"); len(got) > 0 {
@@ -217,5 +218,34 @@ func TestBuiltin(t *testing.T) {
 	check("codex", 1, true)
 	if b := named(t, "cursor").Decided(Disk{}, r, "", nil).Builtin; b != nil {
 		t.Errorf("%+v", b)
+	}
+}
+
+// TestCopilotAllow: the hook that lets tools run unasked names those of our server, stays
+// with the next setup, follows the server's name, and goes byte for byte.
+func TestCopilotAllow(t *testing.T) {
+	h, path := named(t, "copilot"), "/srv/copilot/hooks/engram.json"
+	r := Roots{Home: roots.Home, CopilotHome: "/srv/copilot"}
+	for _, src := range []string{"", "{}\n", `{"version": 1, "hooks": {"permissionRequest": [{"matcher": "engram-k3x9/(memory_read)", "command": "mine"}]}}`} {
+		before := files{}
+		if src != "" {
+			before[path] = src
+		}
+		with, _ := install(t, h, before, r, allowing)
+		if got := h.Decided(with, r, allowing.Name, []string{"memory_read", "memory_write", "memory_delete"}).Asked; !slices.Equal(got, []string{"memory_delete"}) {
+			t.Errorf("with --allow it asks for %v in\n%s", got, with[path])
+		}
+		other := Entry{Binary: entry.Binary, Name: "engram-zzzz", Free: allowing.Free[:1]}
+		with, _ = install(t, h, with, r, other)
+		if got := h.Decided(with, r, other.Name, allowing.Free).Asked; !slices.Equal(got, allowing.Free[1:]) || len(h.Decided(with, r, allowing.Name, allowing.Free).Asked) != 2 {
+			t.Errorf("with another name it asks for %v in\n%s", got, with[path])
+		}
+		other.Allow = Off
+		if none, _ := install(t, h, with, r, other); strings.Contains(none[path], "behavior") {
+			t.Errorf("taken back it is\n%s", none[path])
+		}
+		if after, plan := uninstall(t, h, with, r, Entry{}); !maps.Equal(after, before) || len(plan.Edited) > 0 {
+			t.Errorf("before\n%q\nafter\n%q", before, after)
+		}
 	}
 }

@@ -13,7 +13,7 @@ type Server struct{ File, Name string }
 // inFolders are the files in which a folder brings servers, and the member that holds
 // them; of a TOML file it is mcp_servers.
 var inFolders = []struct{ file, member string }{
-	{".mcp.json", "mcpServers"}, {".cursor/mcp.json", "mcpServers"}, {".codex/config.toml", ""}, {".gemini/settings.json", "mcpServers"}, {".qwen/settings.json", "mcpServers"},
+	{".mcp.json", "mcpServers"}, {".cursor/mcp.json", "mcpServers"}, {".codex/config.toml", ""}, {".gemini/settings.json", "mcpServers"}, {".qwen/settings.json", "mcpServers"}, {".github/mcp.json", "mcpServers"},
 	{"opencode.json", "mcp"}, {"opencode.jsonc", "mcp"}, {".opencode/opencode.json", "mcp"}, {".opencode/opencode.jsonc", "mcp"},
 }
 

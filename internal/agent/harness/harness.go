@@ -57,12 +57,13 @@ const DefaultTools = "memory,mind"
 
 // Roots are the folders that settings lie in. The caller reads the environment.
 type Roots struct {
-	Home      string
-	Project   string // needed for Project only
-	ClaudeDir string // CLAUDE_CONFIG_DIR, "" for ~/.claude
-	CodexHome string // CODEX_HOME, "" for ~/.codex
-	ConfigDir string // XDG_CONFIG_HOME, "" for ~/.config
-	Windows   bool   // the harness runs its hooks with a shell of Windows
+	Home        string
+	Project     string // needed for Project only
+	ClaudeDir   string // CLAUDE_CONFIG_DIR, "" for ~/.claude
+	CodexHome   string // CODEX_HOME, "" for ~/.codex
+	CopilotHome string // COPILOT_HOME, "" for ~/.copilot
+	ConfigDir   string // XDG_CONFIG_HOME, "" for ~/.config
+	Windows     bool   // the harness runs its hooks with a shell of Windows
 }
 
 // Reader is the part of a file system that looking needs. Disk is the real one.
@@ -142,7 +143,7 @@ func (h Harness) Decided(fsys Reader, r Roots, server string, tools []string) De
 
 // All lists the harnesses in the order in which they are shown.
 func All() []Harness {
-	return []Harness{claude(), codex(), cursor(), opencode(), gemini(), qwen(), generic()}
+	return []Harness{claude(), codex(), cursor(), opencode(), gemini(), qwen(), copilot(), generic()}
 }
 
 // Named finds a harness by its name.

@@ -37,11 +37,12 @@ const (
 	OpenCode Harness = "opencode"
 	Gemini   Harness = "gemini"
 	Qwen     Harness = "qwen"
+	Copilot  Harness = "copilot"
 	Generic  Harness = "generic"
 )
 
 // Harnesses are all of them.
-var Harnesses = []Harness{Claude, Codex, Cursor, OpenCode, Gemini, Qwen, Generic}
+var Harnesses = []Harness{Claude, Codex, Cursor, OpenCode, Gemini, Qwen, Copilot, Generic}
 
 // Known reports whether there is such an event and such a harness.
 func Known(e Event, h Harness) bool {

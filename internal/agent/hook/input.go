@@ -72,6 +72,8 @@ func Read(h Harness, r io.Reader) (Input, error) {
 		in.Active = in.Active || above(fields, "loop_count") || status != "" && status != "completed"
 	case OpenCode:
 		in.Session, in.Folder = word(fields, "session_id", "sessionID"), word(fields, "cwd", "directory")
+	case Copilot:
+		in.Session, in.Folder = word(fields, "sessionId"), word(fields, "cwd")
 	default:
 		in.Session, in.Folder = word(fields, "session_id"), word(fields, "cwd")
 	}

@@ -21,6 +21,7 @@ func TestRead(t *testing.T) {
 		"cursor after one":      {Cursor, `{"conversation_id":"c","status":"completed","loop_count":1}`, Input{Session: "c", Active: true}},
 		"cursor aborted":        {Cursor, `{"conversation_id":"c","status":"aborted"}`, Input{Session: "c", Active: true}},
 		"opencode":              {OpenCode, `{"sessionID":"ses_1","directory":"/w","prompt":"p"}`, Input{Session: "ses_1", Folder: "/w", Prompt: "p"}},
+		"copilot":               {Copilot, `{"sessionId":"s","session_id":"t","cwd":"/w","source":"new"}`, Input{Session: "s", Folder: "/w", Source: "new"}},
 		"generic":               {Generic, `{"session_id":"s","cwd":"/w"} and more`, Input{Session: "s", Folder: "/w"}},
 		"a byte order mark":     {Claude, "\ufeff" + `{"session_id":"s"}`, Input{Session: "s"}},
 		"nothing":               {Claude, `{}`, Input{}},

@@ -93,7 +93,7 @@ func Shape(h Harness, e Event, text string) string {
 	switch {
 	case e == PreCompact && h != Qwen:
 		return text
-	case names != nil && e == Stop && h != Claude: // where that looks like an error
+	case (names != nil && h != Claude || h == Copilot) && e == Stop: // where that looks like an error
 		return line(struct {
 			Decision string `json:"decision"`
 			Reason   string `json:"reason"`
@@ -102,6 +102,10 @@ func Shape(h Harness, e Event, text string) string {
 		return line(struct {
 			Added added `json:"hookSpecificOutput"`
 		}{added{names[e], text}})
+	case h == Copilot:
+		return line(struct {
+			Text string `json:"additionalContext"`
+		}{text})
 	case h == Cursor && e == Stop:
 		return line(struct {
 			Message string `json:"followup_message"`

@@ -210,7 +210,7 @@ func TestShapes(t *testing.T) {
 	for _, h := range Harnesses {
 		for _, e := range Events {
 			got := Shape(h, e, "a <b>\n")
-			if e == PreCompact && (h == Codex || h == Cursor || h == Gemini) || e == SessionEnd || h == Cursor && (e == Prompt || e == SubagentStart) || h == Gemini && e == SubagentStart {
+			if e == PreCompact && (h == Codex || h == Cursor || h == Gemini || h == Copilot) || e == SessionEnd || h == Cursor && (e == Prompt || e == SubagentStart) || h == Gemini && e == SubagentStart {
 				if got != "" {
 					t.Errorf("%s, %s: %q", h, e, got)
 				}
@@ -223,7 +223,7 @@ func TestShapes(t *testing.T) {
 				}
 			}
 			_, decides := fields["decision"]
-			if decides != (e == Stop && (h == Codex || h == Qwen || h == Gemini)) || strings.Contains(got, "ermission") {
+			if decides != (e == Stop && (h == Codex || h == Qwen || h == Gemini || h == Copilot)) || strings.Contains(got, "ermission") {
 				t.Errorf("%s, %s: %q", h, e, got)
 			}
 			if Shape(h, e, "") != "" {

@@ -170,7 +170,7 @@ func Under(dir, name string) string {
 
 // Roots is where the settings of harnesses lie.
 func Roots(env *Env) harness.Roots {
-	return harness.Roots{Home: env.Home(), ClaudeDir: env.Vars["CLAUDE_CONFIG_DIR"], CodexHome: env.Vars["CODEX_HOME"], ConfigDir: env.Vars["XDG_CONFIG_HOME"],
+	return harness.Roots{Home: env.Home(), ClaudeDir: env.Vars["CLAUDE_CONFIG_DIR"], CodexHome: env.Vars["CODEX_HOME"], CopilotHome: env.Vars["COPILOT_HOME"], ConfigDir: env.Vars["XDG_CONFIG_HOME"],
 		Windows: runtime.GOOS == "windows"}
 }
 

