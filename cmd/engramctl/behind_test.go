@@ -126,6 +126,7 @@ func (l *lostTable) asks(t *testing.T, c lostCell, m *machine) {
 			t.Errorf("%v: %v: %s\n%s%s", c, q.args, wrong, got.stdout, got.stderr)
 		}
 	}
+	l.unopenable(t, c, m)
 }
 
 // filled has the relay, a time and a folder in their places.

@@ -53,10 +53,25 @@ func SelectHeads(k ConversationKey, agent, owner string, candidates []*nostr.Eve
 		groups[d] = append(groups[d], ev)
 	}
 	l.readings = make(map[string]Reading, len(groups))
-	for _, d := range slices.Sorted(maps.Keys(groups)) {
-		r := selectAt(k, agent, owner, groups[d])
-		l.readings[d] = r
-		l.add(d, r)
+	for d, events := range groups {
+		l.readings[d] = selectAt(k, agent, owner, events)
+	}
+	return l.sorted()
+}
+
+// With returns the listing with those as the heads of their addresses.
+func (l Listing) With(heads []Engram) Listing {
+	out := Listing{Outside: l.Outside, readings: maps.Clone(l.readings)}
+	for _, e := range heads {
+		out.readings[e.Event.Tags.GetD()] = Reading{Head: &e, Latest: e.CreatedAt()}
+	}
+	return out.sorted()
+}
+
+// sorted lists the readings.
+func (l Listing) sorted() Listing {
+	for _, d := range slices.Sorted(maps.Keys(l.readings)) {
+		l.add(d, l.readings[d])
 	}
 	bySlug := func(a, b Engram) int { return cmp.Compare(a.Slug(), b.Slug()) }
 	slices.SortFunc(l.Memories, bySlug)

@@ -2,6 +2,7 @@ package nipae
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -58,6 +59,29 @@ func TestSelectHeads(t *testing.T) {
 	}
 	if err := l.Err(); err != nil {
 		t.Errorf("some addresses were readable: %v", err)
+	}
+}
+
+// TestListingWith: heads that are put into a listing stand there as if relays had shown them.
+func TestListingWith(t *testing.T) {
+	p := newPair(t, 1, 2)
+	shown := []*nostr.Event{p.write("mem/a", "a", 10), p.remove("mem/gone", 11), p.write("mem/b", "b", 12), p.sealRaw("mem/lost", "?", 1)}
+	known := []*nostr.Event{p.remove("mem/a", 20), p.write("mem/gone", "back", 21), p.write(Core, "I", 5), p.write("mem/lost", "found", 2), p.write("mem/new", "n", 1)}
+	var heads []Engram
+	for _, ev := range known {
+		e, err := Open(p.key, p.agent, p.owner, ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heads = append(heads, e)
+	}
+	l := SelectHeads(p.key, p.agent, p.owner, shown)
+	got, want := l.With(heads), SelectHeads(p.key, p.agent, p.owner, slices.Concat(shown, known))
+	if !equalSlugs(slugs(got.Heads()), slugs(want.Heads())...) || !equalSlugs(slugs(got.Tombstones), slugs(want.Tombstones)...) || len(got.Unreadable) != 0 || got.Doubtful != want.Doubtful {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if r, _ := l.At(p.key.Address("mem/a")); r.CreatedAt() != 10 {
+		t.Error("the listing before is another one by that")
 	}
 }
 

@@ -35,7 +35,7 @@ func unopenable(t *testing.T, dir, suffix string) {
 	}
 }
 
-// known gives the relay memories of another machine, which the copy in cache has then.
+// planting gives the relay memories of another machine, which the copy in cache has then.
 func planting(t *testing.T, relay *frail, cache, state string, all ...*nostr.Event) {
 	t.Helper()
 	relay.has.Load().Put(all...)
@@ -162,6 +162,11 @@ func TestDeletedAndSilent(t *testing.T) {
 	if l, _, err := s.Memory.ListAll(t.Context()); !errors.Is(err, client.ErrPartial) {
 		t.Errorf("%+v %v", l, err)
 	}
+	repair(t, s, func(_ context.Context, r *Repair) {
+		if got := held(t, r.Copy.Copy); len(got) > 0 {
+			t.Errorf("the copy has %v", got)
+		}
+	})
 }
 
 // TestOldActs: an act is found among more than one page of them, and of many acts each is

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/state"
+	"engramd/internal/protocol/writerlog"
 )
 
 // settler keeps the local copy and the state in step: what no relay shows must outlast
@@ -78,31 +79,39 @@ func (t *settler) settleNow(ctx context.Context, kept *localcopy.Copy) {
 }
 
 // move moves into the state, nil for none, the heads that no relay shows and that no
-// request of the agent's key explains. It goes on where it was cut off before.
+// request of the agent's key explains. It goes on where it was cut off before. What
+// requests explain leaves the copy.
 func (t *settler) move(ctx context.Context, heads *state.Heads, kept *localcopy.Copy, full bool) error {
 	behind, err := kept.Behind(ctx)
-	if err != nil || len(behind) == 0 && !full {
+	differ, differErr := localcopy.Differing(ctx, kept)
+	if err = cmp.Or(err, differErr); err != nil || len(behind)+len(differ) == 0 && !full {
 		return err
 	}
-	missing := make([]client.Newest, len(behind))
-	for i, l := range behind {
-		missing[i] = client.Newest{D: l.D, ID: l.ID, At: l.CreatedAt}
+	var missing []client.Newest
+	for _, l := range slices.Concat(behind, differ) {
+		missing = append(missing, client.Newest{D: l.D, ID: l.ID, At: l.CreatedAt})
 	}
-	missing = t.s.Memory.Unexplained(ctx, missing)
-	if heads == nil || len(missing) == 0 {
-		return nil
+	left := map[string]bool{} // ids
+	for _, m := range t.s.Memory.Unexplained(ctx, missing) {
+		left[m.ID] = true
+	}
+	if err := t.ended(ctx, kept, slices.DeleteFunc(differ, func(l localcopy.Last) bool { return left[l.ID] })); err != nil || heads == nil {
+		return err
 	}
 	there, err := heads.Kept(ctx)
 	if err != nil {
 		return err
 	}
-	has := make(map[string]bool, len(there))
 	for _, h := range there {
-		has[h.ID] = true
+		left[h.ID] = false
 	}
-	missing = slices.DeleteFunc(missing, func(m client.Newest) bool { return has[m.ID] })
-	for some := range slices.Chunk(missing, readAtOnce) {
-		lasts, err := kept.Those(ctx, addresses(some))
+	behind = slices.DeleteFunc(behind, func(l localcopy.Last) bool { return !left[l.ID] })
+	for some := range slices.Chunk(behind, readAtOnce) {
+		ds := make([]string, len(some))
+		for i, l := range some {
+			ds[i] = l.D
+		}
+		lasts, err := kept.Those(ctx, ds)
 		if err == nil {
 			err = keep(ctx, heads, slices.Collect(maps.Values(lasts)))
 		}
@@ -111,6 +120,37 @@ func (t *settler) move(ctx context.Context, heads *state.Heads, kept *localcopy.
 		}
 	}
 	return nil
+}
+
+// ended drops from the copy what a request of the agent's key ended, and no relay that
+// answers shows: one that does not answer was last seen to have it.
+func (t *settler) ended(ctx context.Context, kept *localcopy.Copy, all []localcopy.Last) error {
+	all = all[:min(len(all), filledAtOnce)]
+	if len(all) == 0 {
+		return nil
+	}
+	ids := make([]string, len(all))
+	for i, l := range all {
+		ids[i] = l.ID
+	}
+	found, _, err := t.s.Memory.Lookup(ctx, ids)
+	if err != nil {
+		return nil // nobody answers
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return len(found[id]) > 0 })
+	var raw [][32]byte
+	for _, id := range ids {
+		if h, ok := writerlog.ParseID(id); ok {
+			raw = append(raw, h)
+		}
+	}
+	for _, url := range t.s.Client.Relays() {
+		if _, err := kept.Lost(ctx, url, raw); err != nil {
+			return err
+		}
+	}
+	_, err = kept.Drop(ctx, ids...)
+	return err
 }
 
 // fill puts into the copy what the state has as it was signed and the copy has not, and

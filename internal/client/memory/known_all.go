@@ -72,7 +72,7 @@ func (r *reader) besidesAll(ctx context.Context, known func() (map[string]client
 	if len(missing) > 0 {
 		missing = r.unexplained(ctx, missing, status)
 	}
-	shows := len(events)
+	var heads []nipae.Engram
 	for _, at := range whole(ctx, r, missing, &status) {
 		ours, ok := r.opened(at)
 		if ok && isMachines(ours.Slug()) {
@@ -80,7 +80,7 @@ func (r *reader) besidesAll(ctx context.Context, known func() (map[string]client
 		}
 		shown, _ := l.At(at.D)
 		if ok = ok && (shown.Head != nil || r.Writable()); ok && !status.Named {
-			events = append(events, ours.Event)
+			events, heads = append(events, ours.Event), append(heads, ours)
 		}
 		if status.Partial {
 			continue
@@ -94,8 +94,8 @@ func (r *reader) besidesAll(ctx context.Context, known func() (map[string]client
 			status.Removed = at.Removed
 		}
 	}
-	if len(events) > shows {
-		l = r.selectHeads(events)
+	if len(heads) > 0 {
+		l = l.With(heads)
 	}
 	return events, l, status
 }

@@ -196,6 +196,12 @@ func (m *Copy) Behind(ctx context.Context) ([]Last, error) {
 	return newest(ctx, m, " AND p.behind > 0")
 }
 
+// Differing is Newest of the heads that one relay was last seen to have, and another, which
+// was compared in full, not.
+func Differing(ctx context.Context, m *Copy) ([]Last, error) {
+	return newest(ctx, m, " AND p.behind = 0 AND EXISTS (SELECT 1 FROM relays r WHERE r.complete = 1 AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = p.head AND h.r = r.r))")
+}
+
 func newest(ctx context.Context, m *Copy, and string) (all []Last, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
