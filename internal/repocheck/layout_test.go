@@ -73,7 +73,7 @@ var only = map[string][]string{
 	"github.com/fiatjaf/khatru":                               {"relay", "cmd/engram-load/peers"},
 	"github.com/gorilla/websocket":                            {"relay/websocket", "client"},
 	"github.com/BurntSushi/toml":                              {"relay/config", "agent/harness", "cmd/engram-load/internal/bench", "cli/cliutil", "cli/setup"},
-	"github.com/modelcontextprotocol/go-sdk/mcp":              {"agent/mcp"},
+	"github.com/modelcontextprotocol/go-sdk/mcp":              {"agent/mcp", "agent/mcp/stdio"},
 	"filippo.io/age":                                          {"snapshot/bundle"},
 	"filippo.io/age/agessh":                                   {"snapshot/bundle"},
 	"github.com/klauspost/compress/zstd":                      {"snapshot/bundle"},

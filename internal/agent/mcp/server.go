@@ -9,12 +9,9 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"engramd/internal/agent/mcp/stdio"
 	"engramd/internal/memory/write"
 )
-
-// maxFrame is the longest accepted message, in bytes: several times the largest text
-// with every byte escaped.
-const maxFrame = 4 << 20
 
 // Options configure a Server. It needs Session or Contracts.
 type Options struct {
@@ -115,28 +112,40 @@ func New(o Options) *Server {
 }
 
 // Run serves one peer over a stream of lines in each direction, usually stdio,
-// until the peer closes its side (nil, once every call is answered), ctx ends
-// (nil; calls under way are given up), or the stream breaks. It writes nothing
-// but the protocol to out.
+// until the peer closes its side (nil, once every call is answered, or after
+// lastAnswers), ctx ends (nil; calls under way are given up), or the stream breaks. It
+// writes nothing but the protocol to out.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	return s.serve(ctx, &sdk.IOTransport{Reader: io.NopCloser(in), Writer: openWriter{out}, MaxLineLength: maxFrame})
+	return s.serve(ctx, &stdio.Transport{In: in, Out: out, Long: CodeTooLarge})
 }
 
 func (s *Server) serve(ctx context.Context, t sdk.Transport) error {
 	defer s.calls.end()
 	stop := context.AfterFunc(ctx, s.calls.end)
 	defer stop()
-	err := s.sdk.Run(ctx, &answering{Transport: t, limit: s.o.Timeout, life: s.calls.life, clock: s.o.Clock})
+	err := s.run(ctx, &answering{Transport: t, limit: min(s.o.Timeout, lastAnswers), life: s.calls.life, end: s.calls.end, clock: s.o.Clock})
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
 	return err
 }
 
-// openWriter does not close the writer: whoever opened it does.
-type openWriter struct{ io.Writer }
-
-func (openWriter) Close() error { return nil }
+// run serves until the transport ends, and does not wait long for calls that do not.
+func (s *Server) run(ctx context.Context, t sdk.Transport) error {
+	ended := make(chan error, 1)
+	go func() { ended <- s.sdk.Run(ctx, t) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-s.calls.life.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(lastWords):
+		return nil
+	}
+}
 
 // warnings passes on what the SDK logs at level warn and above: below that the
 // SDK logs URIs, which contain slugs.

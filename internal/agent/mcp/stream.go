@@ -17,8 +17,16 @@ type answering struct {
 	sdk.Transport
 	limit time.Duration // how long to wait for the answers
 	life  context.Context
+	end   func() // gives up what is not answered then
 	clock func() time.Time
 }
+
+const (
+	// lastAnswers is how long a peer that has closed its side gets answers.
+	lastAnswers = 4 * time.Second
+	// lastWords is how long calls that are given up may take to end.
+	lastWords = 500 * time.Millisecond
+)
 
 // Connect implements sdk.Transport.
 func (a *answering) Connect(ctx context.Context) (sdk.Connection, error) {
@@ -26,13 +34,14 @@ func (a *answering) Connect(ctx context.Context) (sdk.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answeringConn{Connection: conn, limit: a.limit, life: a.life, clock: a.clock, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &answeringConn{Connection: conn, limit: a.limit, life: a.life, end: a.end, clock: a.clock, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 type answeringConn struct {
 	sdk.Connection
 	limit time.Duration
 	life  context.Context
+	end   func()
 	clock func() time.Time
 	idle  chan struct{} // has a token when a call was answered and none is open
 
@@ -47,6 +56,7 @@ func (c *answeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if err != nil {
 		c.settle(ctx)
+		c.end()
 		return msg, err
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {

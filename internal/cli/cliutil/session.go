@@ -2,9 +2,8 @@ package cliutil
 
 import (
 	"context"
-	"errors"
+	"engramd/internal/platform/files"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -154,7 +153,7 @@ func IgnoredPath(e *Env) string {
 // IgnoredRelays reads it; without a file there are none.
 func IgnoredRelays(e *Env) ([]string, error) {
 	text, err := os.ReadFile(IgnoredPath(e))
-	if errors.Is(err, fs.ErrNotExist) {
+	if files.Missing(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -2,9 +2,9 @@ package cliutil
 
 import (
 	"cmp"
+	"engramd/internal/platform/files"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -71,7 +71,7 @@ func (e *Env) ProfileName(file settings.Profiles) string {
 func (e *Env) Profiles() (path string, file settings.Profiles, err error) {
 	path, named := e.ConfigPath()
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) && !named {
+	if files.Missing(err) && !named {
 		return path, file, nil
 	}
 	if err != nil {

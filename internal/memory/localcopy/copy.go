@@ -5,14 +5,13 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/hex"
+	"engramd/internal/platform/files"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"engramd/internal/memory/recall"
@@ -208,7 +207,7 @@ func Exists(p Pair, dir string) (bool, error) {
 		return false, err
 	}
 	_, err = os.Stat(filepath.Join(dir, keys.name+".mirror"))
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if files.Missing(err) {
 		return false, nil
 	}
 	return err == nil, err

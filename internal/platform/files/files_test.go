@@ -92,3 +92,19 @@ func TestOpenNoFollow(t *testing.T) {
 		t.Error("a link is followed")
 	}
 }
+
+// TestMissing: a file below a file is missing too.
+func TestMissing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file + "x", filepath.Join(file, "x")} {
+		if _, err := os.ReadFile(path); !Missing(err) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if Missing(os.ErrPermission) || Missing(nil) {
+		t.Error("what is there is missing")
+	}
+}
