@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -65,6 +66,12 @@ func (c *Client) Decide(ctx context.Context, targets []Target, ev, base *nostr.E
 		}
 	}
 	return d, nil
+}
+
+// Undecided reports whether the relay that is asked first to decide failed in a reading.
+func Undecided(c *Client, relays []RelayStatus) bool {
+	first := c.o.deciders(c.WriteTargets())
+	return len(first) > 0 && slices.ContainsFunc(relays, func(r RelayStatus) bool { return r.Failed() && r.URL == first[0].URL })
 }
 
 // deciders returns the relays that may decide, in the order in which they are
@@ -155,7 +162,10 @@ func (x comparing) unanswered(ctx context.Context, err error) error {
 	case x.reached && HangsUp(err):
 		return errNoDecider
 	}
-	return fmt.Errorf("%w: %s: %v: it may decide, and no other may in its place", ErrNoRelay, Printable(x.t.URL), err)
+	if dial, ok := errors.AsType[*net.OpError](err); ok && dial.Op == "dial" { // nothing was sent
+		err = fmt.Errorf("%w: %w", ErrUnconnected, err)
+	}
+	return fmt.Errorf("%w: %s: %w: it may decide, and no other may in its place", ErrNoRelay, Printable(x.t.URL), err)
 }
 
 // comparison reads the answer.

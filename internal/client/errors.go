@@ -27,6 +27,8 @@ var (
 	// ErrPartial means that nothing was found, but not all relays answered in
 	// full: it may be there.
 	ErrPartial = errors.New("not every relay answered")
+	// ErrUndecided means that the relay that is asked first to decide did not answer.
+	ErrUndecided = errors.New("the relay that decides did not answer")
 	// ErrNoRelay means that no relay answered, or that there is none to ask.
 	ErrNoRelay = errors.New("no relay answered")
 	// ErrAuth means that a relay refused us: it wants an AUTH that it does not

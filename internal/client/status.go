@@ -87,6 +87,9 @@ type Status struct {
 	Compared bool
 	// Queued says that the write waits on this machine until a relay answers.
 	Queued bool
+	// Waits says that a write waits on this machine, and that relays have a newer text than
+	// it was made for: that is the answer.
+	Waits bool
 	// Doubtful counts events that claim to be newer than what was found, or to
 	// be part of it, and cannot be read.
 	Doubtful int

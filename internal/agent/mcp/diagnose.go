@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"engramd/internal/agent/session"
 	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
@@ -68,6 +69,9 @@ func (s *diagnosis) diagnose(a *about) *Failure {
 	case is(state.ErrOutboxFull):
 		return &Failure{Code: CodeUnreachable, Message: "No relay answered, and no more writes can wait on this machine. Nothing was written.",
 			Action: "Tell the user; engramctl outbox shows what waits. Keep what should be remembered until a relay answers."}
+	case is(session.ErrWaits):
+		return &Failure{Code: CodeUnreachable, Message: "A write of yours to " + name(a.slug) + " waits on this machine, and goes first: no relay took it yet. Nothing was changed.",
+			Action: "Tell the user; engramctl outbox shows why it waits, sends it and drops it."}
 	case is(client.ErrUnverified), sent && is(client.ErrNoRelay):
 		return &Failure{Code: CodeUnconfirmed, Message: "The change to " + name(a.slug) + " was sent, and it is not certain that it is stored.",
 			Action: "Read " + name(a.slug) + " with memory_read before anything else. Repeat the change only if it is not there; never repeat an append without having looked."}

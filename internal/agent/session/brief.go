@@ -70,8 +70,9 @@ type Core struct {
 	// Kept says that it is the local copy's, as of a time.
 	Kept bool
 	AsOf time.Time
-	// Partial says that some relay did not answer.
-	Partial bool
+	// Partial says that some relay did not answer, Unsent that it waits on this machine, and
+	// Waits that another one does, and met this.
+	Partial, Unsent, Waits bool
 	// Behind says that relays show an older one or none, and Named that a person named
 	// the relays for this one question, so that they are not all that there are.
 	Behind, Named bool
@@ -88,8 +89,12 @@ func (c Core) section(b Beginning) hook.Section {
 		return hook.NoCore(hook.NotShown)
 	case c.Entry == nil:
 		return hook.NoCore(b.Hint)
+	case c.Unsent:
+		return hook.Core(c.Entry.Text, hook.Unsent)
 	case c.Kept:
 		return hook.Unconfirmed(c.Entry.Text, c.AsOf)
+	case c.Waits:
+		return hook.Core(c.Entry.Text, hook.Waits)
 	case c.Behind:
 		return hook.Core(c.Entry.Text, hook.Behind)
 	case c.Partial:
@@ -331,9 +336,9 @@ func (w *Brief) ask(ctx context.Context) error {
 
 // getCore reads the core as the relays have it.
 func (w *Brief) getCore(ctx context.Context) error {
-	entry, status, err := w.s.Memory.Get(ctx, nipae.Core)
+	entry, status, err := w.s.Memory.Read(ctx, nipae.Core)
 	if status.Stale && err == nil {
-		w.Core = Core{Entry: &entry, Kept: true, Partial: true, AsOf: w.s.Memory.AsOf(ctx, entry)}
+		w.Core = Core{Entry: &entry, Kept: true, Partial: true, Unsent: status.Queued, AsOf: w.s.Memory.AsOf(ctx, entry)}
 		err = client.NoRelay(status.Relays)
 	}
 	absent := errors.Is(err, client.ErrNotFound)
@@ -349,7 +354,7 @@ func (w *Brief) getCore(ctx context.Context) error {
 	if err := w.s.o.Report(status, err); err != nil {
 		return err
 	}
-	w.Core = Core{Partial: status.Partial, Behind: status.Behind > 0, Named: status.Named}
+	w.Core = Core{Partial: status.Partial, Unsent: status.Queued, Waits: status.Waits, Behind: status.Behind > 0, Named: status.Named}
 	switch {
 	case is:
 		w.Core.Unaccounted = unaccounted

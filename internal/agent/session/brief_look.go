@@ -78,7 +78,7 @@ func (w *Brief) lookThrough(ctx, enough context.Context) lookedUp {
 		found = lookedUp{read: true, project: p, any: len(v.Heads()) > 0}
 		if text, ok := v.Text(string(nipae.Core)); ok {
 			head, _ := v.Head(string(nipae.Core))
-			found.core = Core{Entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, Kept: true, AsOf: v.State().AsOf}
+			found.core = Core{Entry: &client.Entry{Slug: nipae.Core, Text: text, Size: len(text), CreatedAt: head.UpdatedAt, Hash: client.Hash(text)}, Kept: true, Unsent: head.Unsent, AsOf: v.State().AsOf}
 		}
 		if p.Project != "" {
 			found.project = briefing.Project(v, p)

@@ -3,6 +3,8 @@ package session
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"engramd/internal/client"
@@ -35,13 +37,24 @@ func (m *Memory) AsOf(ctx context.Context, e client.Entry) (at time.Time) {
 }
 
 // Set is memory.Memory.Set. A write that may wait (SetOptions.Later) does so where no
-// relay answers: Status.Queued.
+// relay answers, or none that decides, and behind one that waits already: Status.Queued.
+// Others are ErrWaits there.
 func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
-	later := o.Later
-	if later != nil && later.Silent && m.s.Outbox.takes(ctx) {
-		return m.s.Outbox.put(ctx, slug, text, o, client.Status{Stale: true, Partial: true}, attempt{})
+	later, takes := o.Later, o.Later != nil && m.s.Outbox.takes(ctx)
+	silent := takes && later.Silent
+	var left error
+	if !silent {
+		left = m.s.Outbox.flush(ctx, slug)
 	}
-	m.s.Outbox.flush(ctx, slug)
+	if silent || takes && left != nil {
+		return m.s.Outbox.put(ctx, slug, text, o, client.Status{Stale: silent, Partial: true}, attempt{})
+	}
+	if left == nil && o.Like != "" {
+		left = m.s.Outbox.flush(ctx, o.Like)
+	}
+	if left != nil {
+		return client.Entry{}, client.Status{}, left
+	}
 	var tried attempt
 	if check := o.Check; later != nil {
 		o.Check = func(old, text string) error {
@@ -52,10 +65,13 @@ func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o memory
 		}
 	}
 	e, status, err := m.kept(ctx)(m.Memory.Set(ctx, slug, text, o))
-	if later == nil || !client.Silent(err) || !m.s.Outbox.takes(ctx) {
+	undecided := errors.Is(err, client.ErrPartial) && client.Undecided(m.s.Client, status.Relays)
+	if !takes || !undecided && !client.Silent(err) || !m.s.Outbox.takes(ctx) {
 		return e, status, err
 	}
-	tried.sent = e.ID
+	if !errors.Is(err, client.ErrUnconnected) {
+		tried.sent = e.ID
+	}
 	return m.s.Outbox.put(ctx, slug, text, o, status, tried)
 }
 
@@ -91,33 +107,44 @@ type writes struct{ *Memory }
 
 // Get is memory.Memory.Onto.
 func (w writes) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
-	w.s.Outbox.flush(ctx, slug)
+	left := w.s.Outbox.flush(ctx, slug)
 	e, status, err := w.Memory.Onto(ctx, slug)
-	if !status.Stale && !client.Silent(err) {
+	silent := status.Stale || client.Silent(err)
+	if errors.Is(err, client.ErrPartial) && client.Undecided(w.s.Client, status.Relays) {
+		err = fmt.Errorf("%w: %w", client.ErrUndecided, err)
+	}
+	if left == nil && !silent {
 		return e, status, err
 	}
 	if last, ok := w.s.Outbox.last(ctx, slug); ok {
-		status.Stale, status.Partial = true, true
+		status.Stale, status.Partial, status.Queued = silent, true, true
 		return last.Entry(), status, nil
 	}
 	return e, status, err
 }
 
-// Remove is memory.Memory.Remove.
+// Remove is memory.Memory.Remove; ErrWaits where a write waits still, as RemoveVersion and
+// Restore.
 func (m *Memory) Remove(ctx context.Context, slug nipae.Slug, overUnreadable bool) (client.Entry, client.Status, error) {
-	m.s.Outbox.flush(ctx, slug)
+	if err := m.s.Outbox.flush(ctx, slug); err != nil {
+		return client.Entry{}, client.Status{}, err
+	}
 	return m.kept(ctx)(m.Memory.Remove(ctx, slug, overUnreadable))
 }
 
 // RemoveVersion is memory.Memory.RemoveVersion.
 func (m *Memory) RemoveVersion(ctx context.Context, slug nipae.Slug, base string) (client.Entry, client.Status, error) {
-	m.s.Outbox.flush(ctx, slug)
+	if err := m.s.Outbox.flush(ctx, slug); err != nil {
+		return client.Entry{}, client.Status{}, err
+	}
 	return m.kept(ctx)(m.Memory.RemoveVersion(ctx, slug, base))
 }
 
 // Restore is memory.Memory.Restore.
 func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when memory.When, check func(old, text string) error) (client.Entry, client.Status, error) {
-	m.s.Outbox.flush(ctx, slug)
+	if err := m.s.Outbox.flush(ctx, slug); err != nil {
+		return client.Entry{}, client.Status{}, err
+	}
 	return m.kept(ctx)(m.Memory.Restore(ctx, slug, when, check))
 }
 

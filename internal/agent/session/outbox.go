@@ -14,6 +14,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/apart"
 	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
 	"engramd/nips/nipae"
@@ -160,17 +161,19 @@ func (o *Outbox) last(ctx context.Context, slug nipae.Slug) (w Waiting, ok bool)
 }
 
 // held are the texts that wait, one for each slug.
-func (o *Outbox) held(ctx context.Context, state *memorystate.State) (all []answer.Held) {
-	last := map[string]answer.Held{}
-	for _, w := range o.read(ctx, state) {
-		last[w.Slug] = answer.Held{Head: answer.Head{Slug: w.Slug, Size: len(w.Text), UpdatedAt: w.At.Unix()}, Text: w.Text}
+func (o *Outbox) held(ctx context.Context, state *memorystate.State) (all []answer.Unsent) {
+	last := map[string]answer.Unsent{}
+	for _, c := range chains(o.read(ctx, state)) {
+		w := c.all[len(c.all)-1]
+		last[w.Slug] = answer.Unsent{Held: answer.Held{Head: answer.Head{Slug: w.Slug, Size: len(w.Text), UpdatedAt: w.At.Unix()}, Text: w.Text},
+			Fits: func(text string) bool { return c.fits(client.Entry{Hash: client.Hash(text)}) }}
 	}
 	return slices.Collect(maps.Values(last))
 }
 
 // over lays what waits over what relays have.
 func (o *Outbox) over(confirmed answer.Source, state func(context.Context) *memorystate.State) answer.Source {
-	return answer.Over(confirmed, func(ctx context.Context) []answer.Held { return o.held(ctx, state(ctx)) })
+	return answer.Over(confirmed, func(ctx context.Context) []answer.Unsent { return o.held(ctx, state(ctx)) })
 }
 
 // putTime is how long this machine may take to keep a write.
@@ -213,17 +216,7 @@ func (o *Outbox) put(ctx context.Context, slug nipae.Slug, text string, so memor
 
 // made composes what is kept. Its place is that of the write before it at the slug.
 func (o *Outbox) made(ctx context.Context, slug nipae.Slug, text string, so memory.SetOptions, read *string) (w Waiting, err error) {
-	body := nipae.NewProfile(text)
-	if !slug.IsCore() {
-		body, err = nipae.NewMemory(slug, text)
-	}
-	if err == nil {
-		_, err = body.Bytes()
-	}
-	if errors.Is(err, nipae.ErrTooLarge) {
-		err = fmt.Errorf("%w: %w", client.ErrTooLarge, err)
-	}
-	if err != nil {
+	if err := room(slug, text); err != nil {
 		return w, err
 	}
 	old, w := o.before(ctx, slug)
@@ -250,6 +243,23 @@ func (o *Outbox) made(ctx context.Context, slug nipae.Slug, text string, so memo
 		err = so.Check(old.Text, text)
 	}
 	return w, err
+}
+
+// room refuses a text (client.ErrTooLarge) that could not be kept apart, should it meet a
+// newer one when it is sent.
+func room(slug nipae.Slug, text string) error {
+	const id = "000000000000"
+	text, err := apart.Unit{Of: string(slug), Written: time.Now(), Text: text}.Render()
+	if err == nil {
+		var body nipae.Body
+		if body, err = nipae.NewMemory(apart.Slug(id), text); err == nil {
+			_, err = body.Bytes()
+		}
+	}
+	if errors.Is(err, nipae.ErrTooLarge) {
+		err = fmt.Errorf("%w to wait for a relay: %w", client.ErrTooLarge, err)
+	}
+	return err
 }
 
 // before is what a write at a slug is made from: what waits there, or what this machine

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -15,14 +16,32 @@ import (
 // is sent. Its entries have no id.
 
 // Read is memory.Memory.Get for who only reads: what waits at the slug stands for it,
-// and Status.Queued says so.
+// and Status.Queued says so. Where relays have a newer text, that is it: Status.Waits.
 func (m *Memory) Read(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
 	e, status, err := m.Get(ctx, slug)
-	if last, ok := m.s.Outbox.last(ctx, slug); ok {
-		status.Queued = true
-		return last.Entry(), status, nil
+	last, ok := m.s.Outbox.last(ctx, slug)
+	switch {
+	case !ok:
+		return e, status, err
+	case client.Silent(err):
+		status.Stale, status.Partial = true, true
+	case !status.Stale && (err == nil || errors.Is(err, client.ErrTombstone)):
+		if status.Waits = !m.s.Outbox.fits(ctx, e); status.Waits {
+			return e, status, err
+		}
 	}
-	return e, status, err
+	status.Queued = true
+	return last.Entry(), status, nil
+}
+
+// fits reports whether what waits at a slug is for the text that is there.
+func (o *Outbox) fits(ctx context.Context, there client.Entry) (fits bool) {
+	for _, c := range chains(o.read(ctx, o.state(ctx))) {
+		if c.slug == there.Slug {
+			fits = c.fits(there)
+		}
+	}
+	return fits
 }
 
 // ReadAll is memory.Memory.ListAll for who only reads: what waits stands for what is
@@ -40,12 +59,16 @@ func (m *Memory) ReadAll(ctx context.Context) (memory.Listing, client.Status, er
 	} else if len(unsent) == 0 {
 		return l, status, err
 	}
-	status.Queued = len(unsent) > 0
 	texts := map[nipae.Slug]client.Entry{}
 	for _, e := range all {
 		texts[e.Slug] = e
 	}
 	for _, h := range unsent {
+		if there, ok := texts[nipae.Slug(h.Slug)]; ok && !status.Stale && !h.Fits(there.Text) {
+			status.Waits = true
+			continue
+		}
+		status.Queued = true
 		e := client.Entry{Slug: nipae.Slug(h.Slug), Text: h.Text, Size: h.Size, Hash: client.Hash(h.Text), CreatedAt: h.UpdatedAt}
 		texts[e.Slug] = e
 	}

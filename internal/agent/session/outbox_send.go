@@ -24,18 +24,29 @@ import (
 
 // Sent says what came of sending.
 type Sent struct {
-	Written int // slugs
-	Rebased int // of these: made on a newer text than the one that was known
-	Apart   int // slugs that met a newer text: see internal/memory/apart
-	Left    int // writes that wait still
+	Written int    // slugs
+	Rebased int    // of these: made on a newer text than the one that was known
+	Apart   int    // slugs that met a newer text: see internal/memory/apart
+	Left    int    // writes that wait still
+	Reason  string // why one of these was not sent
 }
 
+// ErrWaits means that a write that waits at the slug goes first, and cannot be sent.
+var ErrWaits = errors.New("a write to this memory waits on this machine, and goes first (engramctl outbox ls)")
+
 // flush sends what waits at a slug, before that is read or written. What cannot be sent
-// waits still.
-func (o *Outbox) flush(ctx context.Context, slug nipae.Slug) {
-	if _, ok := o.last(ctx, slug); ok {
-		_, _ = o.Send(ctx, slug)
+// waits still: ErrWaits, and what kept it.
+func (o *Outbox) flush(ctx context.Context, slug nipae.Slug) error {
+	if _, waits := o.last(ctx, slug); !waits {
+		return nil
 	}
+	_, err := o.Send(ctx, slug)
+	if _, left := o.last(ctx, slug); !left {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("%w: %w", ErrWaits, err)
+	}
+	return ErrWaits
 }
 
 // Send sends what waits, in its order; "" is at every slug. What waits at one slug is
@@ -53,14 +64,16 @@ func (o *Outbox) Send(ctx context.Context, slug nipae.Slug) (out Sent, err error
 	}
 	defer unlock()
 	all, err := decoded(state.Outbox.All(ctx, string(slug)))
+	left := map[nipae.Slug]bool{} // where one waits still: what comes after it does too
 	for _, c := range chains(all) {
 		c.o, c.state, c.out = o, state, &out
-		if err == nil {
+		if err == nil && !left[c.slug] {
 			err = c.send(ctx)
 		}
 		if err != nil {
 			break
 		}
+		left[c.slug] = left[c.slug] || c.left
 	}
 	mark, unknown := state.Outbox.Mark(context.WithoutCancel(ctx))
 	out.Left = int(mark.Count)
@@ -96,6 +109,7 @@ type chain struct {
 	// doubt says that the writes may have been stored, and another one after them: they
 	// are not made on another text.
 	doubt bool
+	left  bool // it waits still
 }
 
 func chains(all []Waiting) (list []*chain) {
@@ -120,6 +134,7 @@ func ids(all []Waiting) (ids []string) {
 
 // note keeps why a chain waits still. What a relay says is kept as it is told.
 func (c *chain) note(ctx context.Context, as func(memorystate.Outbox, context.Context, string, ...string) error, reason error) error {
+	c.left, c.out.Reason = true, cmp.Or(c.out.Reason, client.Printable(reason.Error()))
 	return as(c.state.Outbox, context.WithoutCancel(ctx), client.Printable(reason.Error()), ids(c.all)...)
 }
 
@@ -222,7 +237,7 @@ func (c *chain) failed(ctx context.Context, err error) error {
 		return ctx.Err()
 	case client.Silent(err):
 		return err
-	case errors.Is(err, client.ErrUnverified), errors.Is(err, client.ErrPartial):
+	case errors.Is(err, client.ErrUnverified), errors.Is(err, client.ErrPartial), c.doubt:
 		return c.note(ctx, memorystate.Outbox.Held, err)
 	}
 	return c.note(ctx, memorystate.Outbox.Refused, err)
@@ -234,6 +249,12 @@ func (c *chain) base() string {
 		return base
 	}
 	return ""
+}
+
+// fits reports whether the chain's text is one for what is there: that is what the first
+// was made from, or one of the chain.
+func (c *chain) fits(head client.Entry) bool {
+	return head.Hash == c.base() || slices.ContainsFunc(c.all, func(w Waiting) bool { return client.Hash(w.Text) == head.Hash })
 }
 
 // head reads what is there; without a hash there is nothing.
@@ -281,7 +302,7 @@ var errUnfit = errors.New("it does not fit the text that is there")
 func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased bool, err error) {
 	last := c.all[len(c.all)-1].Text
 	switch {
-	case head.Hash == c.base(), slices.ContainsFunc(c.all, func(w Waiting) bool { return client.Hash(w.Text) == head.Hash }):
+	case c.fits(head):
 		return last, false, nil
 	case c.doubt || head.Hash == "":
 		return "", false, errUnfit

@@ -143,7 +143,7 @@ func (m *machine) session() *Session {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	s, err := Open(Options{Identity: id, Client: client.Options{Relays: []string{m.relay}, Timeout: relaytest.Patience}, Owner: relaytest.Owner().Pub,
+	s, err := Open(Options{Identity: id, Client: client.Options{Relays: strings.Fields(m.relay), Timeout: relaytest.Patience}, Owner: relaytest.Owner().Pub,
 		Timeout: relaytest.Patience, Slack: relaytest.Patience, Cache: func() (string, error) { return m.cache, nil }, State: m.state, Source: "test",
 		Ancestors: func() ([]string, string) { return nil, "" }, Note: func(string) {}, NoDiscovery: true})
 	if err != nil {

@@ -32,7 +32,7 @@ func When(t time.Time) string {
 	return t.Format(time.RFC3339)
 }
 
-// BehindLine says what this machine knows and the relays do not show, in one line; "" for
+// BehindLine says what this machine has and the relays do not show, in one line; "" for
 // nothing.
 func BehindLine(s client.Status) string {
 	of := ""
@@ -40,6 +40,8 @@ func BehindLine(s client.Status) string {
 		of = " of " + Known(s.BehindAt)
 	}
 	switch {
+	case s.Waits:
+		return "a write of yours waits on this machine, and was made for an older text than relays have: engramctl outbox ls says why"
 	case s.Named && s.Behind > 0:
 		return fmt.Sprintf("this machine knows a newer version than these relays show,%s; without --relay engramctl asks all relays", of)
 	case s.Removed != "" && s.Behind == 0:

@@ -15,6 +15,7 @@ func TestBehindLine(t *testing.T) {
 	}{
 		{client.Status{}, ""},
 		{client.Status{Behind: 1, BehindAt: at}, "this machine has the one of 2023-11-14T22:13:20Z. engramctl repair sends it again"},
+		{client.Status{Waits: true}, "engramctl outbox ls"},
 		{client.Status{Behind: 1}, "this machine has the one. engramctl"},
 		{client.Status{Behind: 3, BehindAt: at}, "of 3 memories relays show older versions (or none); this machine has newer ones, the newest of 2023"},
 		{client.Status{Behind: 1, Withheld: 1}, "of one memory"},

@@ -3,6 +3,7 @@
 package outbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,7 +112,7 @@ func sendCommand(env *cliutil.Env) *cobra.Command {
 			}
 			sent, err := s.Outbox.Send(ctx, "")
 			if err == nil && sent.Left > 0 {
-				err = fmt.Errorf("%w to all of it: %d of what waits is not sent (engramctl outbox ls)", client.ErrPartial, sent.Left)
+				err = fmt.Errorf("%s not sent: %s (engramctl outbox ls)", cliutil.Counted(sent.Left, "write is", "writes are"), cmp.Or(sent.Reason, "a write came meanwhile"))
 			}
 			out := struct {
 				Sent    int `json:"sent"`

@@ -74,7 +74,7 @@ func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o memory.
 	switch {
 	case err == nil:
 	case errors.Is(err, client.ErrPartial) && blind, errors.Is(err, client.ErrUnreadable) && o.OverUnreadable && blind:
-	case client.Silent(err) && o.Later != nil && in.Text != "":
+	case mayWait(err, o) && in.Text != "":
 		unknown = true
 	default:
 		return r, err
@@ -104,7 +104,7 @@ func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o mem
 		return Result{}, ErrReserved
 	}
 	r, head, err := w.before(ctx, slug)
-	unknown := client.Silent(err) && o.Later != nil
+	unknown := mayWait(err, o)
 	if err != nil && !unknown {
 		return r, err
 	}
@@ -134,8 +134,14 @@ func later(l *memory.Later, status client.Status, err error, how memory.Later) *
 	if how == (memory.Later{}) {
 		how = *l
 	}
-	how.Silent = status.Stale || client.Silent(err)
+	how.Silent = status.Stale || status.Queued || client.Silent(err)
 	return &how
+}
+
+// mayWait reports whether a write may be made though what is there could not be read: it
+// waits until a relay answers, or who decides.
+func mayWait(err error, o memory.SetOptions) bool {
+	return o.Later != nil && (client.Silent(err) || errors.Is(err, client.ErrUndecided))
 }
 
 func joined(body, text string) string {
@@ -224,7 +230,7 @@ func (w *Writer) put(ctx context.Context, r Result, slug nipae.Slug, old string,
 		}
 		e, status, err := w.Memory.Set(ctx, slug, new.text, o)
 		if status.Queued && len(status.Relays) == 0 { // none was asked again
-			status.Relays = r.Status.Relays
+			status.Relays, status.Stale = r.Status.Relays, r.Status.Stale || !r.Status.Queued
 		}
 		r.Entry, r.Status, r.From = e, status, new.from
 		var moved *movedError

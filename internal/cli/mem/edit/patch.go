@@ -63,7 +63,7 @@ secret, or makes the text claim more of itself than it may (see mem set).`,
 				return entry, status, err
 			}
 			to := o.set
-			to.Whole, to.Later = env.Flags.Strict, &memory.Later{Silent: status.Stale}
+			to.Whole, to.Later = env.Flags.Strict, &memory.Later{Silent: status.Stale || status.Queued}
 			to.Check = AsItStands(ctx, env, m, slug, cliutil.Guard(o.allow))
 			to.Base = entry.Hash // whoever writes in between is not written over
 			return m.Set(ctx, slug, text, to)

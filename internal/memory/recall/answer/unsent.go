@@ -11,13 +11,19 @@ import (
 	"engramd/nips/frontmatter"
 )
 
+// Unsent is a text that waits.
+type Unsent struct {
+	Held
+	Fits func(text string) bool // whether it stands in place of a text; nil: of each
+}
+
 // Over lays texts that wait on this machine over those of a source: each stands in
-// place of the one at its slug, and is marked (Head.Unsent, recall.Standing).
-func Over(s Source, unsent func(context.Context) []Held) Source { return &overSource{s, unsent} }
+// place of the one at its slug, if it fits, and is marked (Head.Unsent, recall.Standing).
+func Over(s Source, unsent func(context.Context) []Unsent) Source { return &overSource{s, unsent} }
 
 type overSource struct {
 	below  Source
-	unsent func(context.Context) []Held
+	unsent func(context.Context) []Unsent
 }
 
 func (o *overSource) Read(ctx context.Context, do func(View) error) error {
@@ -28,8 +34,11 @@ func (o *overSource) Read(ctx context.Context, do func(View) error) error {
 	return o.below.Read(ctx, func(v View) error {
 		over := &overView{View: v, held: map[string]Held{}}
 		for _, h := range all {
+			if text, ok := v.Text(h.Slug); ok && h.Fits != nil && !h.Fits(text) {
+				continue // relays have a newer one
+			}
 			h.Unsent = true
-			over.held[h.Slug] = h
+			over.held[h.Slug] = h.Held
 		}
 		over.index = sync.OnceValue(over.indexed)
 		return do(over)
