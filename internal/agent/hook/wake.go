@@ -70,9 +70,12 @@ func Core(text, partial string) Section {
 // what to do about it, in words of ours.
 func NoCore(hint string) Section { return Section{Text: "[Agent Memory — core]\n" + hint + "\n"} }
 
-// Behind follows a core that relays do not show, and NotShown stands where no core is
-// among what relays show that are not all.
+// Behind follows a core that relays do not show, Unsent one that waits, and Waits one that
+// another was not written over; NotShown stands where no core is among what relays show
+// that are not all.
 const (
+	Unsent   = "(Not sent yet: it waits on this machine until a relay answers.)"
+	Waits    = "(Another one, written on this machine, waits, and met this newer one. Tell the user: engramctl outbox ls says why.)"
 	Behind   = "(Relays show an older version of this, or none; this is this machine's. Tell the user: engramctl repair sends it again.)"
 	NotShown = "These relays show no core."
 )
@@ -110,7 +113,7 @@ func Unavailable(why string, seen, kept bool) Section {
 // Again tells a session that began while no relay answered that one does, with the core;
 // "" is none, or one that the session was shown.
 func Again(m Measure, core string) string {
-	sections := []Section{{Text: "[Agent Memory — available again]\nA relay answers: your memory can be read and written now. What was kept on this machine meanwhile is sent.\n"}}
+	sections := []Section{{Text: "[Agent Memory — available again]\nA relay answers: your memory can be read and written now. What waits on this machine is sent with the next write, if not before.\n"}}
 	if core != "" {
 		sections = append(sections, Core(core, ""))
 	}

@@ -121,3 +121,20 @@ func TestReadBehind(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// TestReadRemovedAndApart: a memory that was removed is read where what was written here
+// met that, and is removed else.
+func TestReadRemovedAndApart(t *testing.T) {
+	m := newFake()
+	m.get = func(_ context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
+		return client.Entry{Slug: slug, Tombstone: true, ID: strings.Repeat("ab", 32), CreatedAt: 1_700_000_000}, client.Status{}, client.ErrTombstone
+	}
+	p := connect(t, newServer(options{Memory: m, Copy: copyOf(t, recallanswer.State{}, map[string]string{"mem/sys/outbox/abc": "---\nof: mem/x\nwritten: 2026-11-22T06:02:44Z\n---\nMine."})}))
+	out := ask[readOut](p, "memory_read", args{"slug": "x"})
+	if !out.Removed || out.Text != "" || out.ID == "" || len(out.Apart) != 1 || out.Apart[0].Text != "Mine." {
+		t.Errorf("%+v", out)
+	}
+	if f, _ := p.refused("memory_read", args{"slug": "y"}); f.Code != CodeRemoved {
+		t.Errorf("%+v", f)
+	}
+}

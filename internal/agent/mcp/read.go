@@ -62,6 +62,7 @@ type readOut struct {
 	Hash       string         `json:"hash,omitempty" jsonschema:"of text and fields; give it as base when you write a changed text. Only with the current version, whole"`
 	ID         string         `json:"id" jsonschema:"of this version"`
 	UpdatedAt  string         `json:"updated_at"`
+	Removed    bool           `json:"removed,omitempty" jsonschema:"true if it was deleted, and only apart is left"`
 	Unsent     bool           `json:"not_sent_yet,omitempty" jsonschema:"true if it waits on this machine until a relay answers"`
 	Owner      *saysOut       `json:"owner_says,omitempty" jsonschema:"in a proposal that is not answered; it counts at once"`
 	Apart      []apartOut     `json:"apart,omitempty" jsonschema:"what was written here while no relay answered, and met this text: nobody has put both together"`
@@ -94,7 +95,7 @@ func (s *readTools) read(ctx context.Context, in readIn) (readOut, error) {
 	return reading(ctx, s.m.calls, func(ctx context.Context) (readOut, error) {
 		e, status, err := s.m.entry(ctx, slug, when)
 		if err != nil {
-			return readOut{}, err
+			return s.apart(ctx, slug, most, err)
 		}
 		if in.Offset > len(e.Text) {
 			return readOut{}, invalidf("offset is %d, and the text has %d bytes.", in.Offset, len(e.Text))
@@ -116,6 +117,23 @@ func (s *readTools) read(ctx context.Context, in readIn) (readOut, error) {
 		}
 		return out, nil
 	})
+}
+
+// apart answers for a memory that was removed, where what was written here met that.
+func (s *readTools) apart(ctx context.Context, slug nipae.Slug, most int, err error) (out readOut, _ error) {
+	a, source := (*about)(nil), s.m.session.Source()
+	if source == nil || !errors.As(err, &a) || a.version || !errors.Is(err, client.ErrTombstone) {
+		return out, err
+	}
+	_ = source.Read(ctx, func(v recallanswer.View) error { // what cannot be read was never shown
+		out.Apart = apartOf(v, string(slug), most)
+		return nil
+	})
+	if len(out.Apart) == 0 {
+		return readOut{}, err
+	}
+	e := a.entry
+	return readOut{Slug: string(slug), ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Removed: true, Apart: out.Apart, answer: s.m.calls.answerOf(a.status)}, nil
 }
 
 // saysOut is what the owner says of a memory.

@@ -72,10 +72,11 @@ A core that was found while some relay did not answer in full is printed with a
 last line that says so, and stderr says which relay; with --strict it is a failure.
 Where relays show an older one than this machine has, or none, its own is printed, and
 a last line says so (exit code 6 with --strict). Where no relay answers, it is printed as
-unconfirmed, with the time as of which it is (exit code 4 with --strict). With --relay,
-what those relays show is printed, and never the hint.
+unconfirmed, with the time as of which it is (exit code 4 with --strict). One that waits
+on this machine (engramctl outbox) is printed as not sent yet. With --relay, what those
+relays show is printed, and never the hint.
 
-JSON has state: "present", "unconfirmed" (with stale and as_of) or "absent"; behind, where
+JSON has state: "present", "unconfirmed" (with stale and as_of, or queued) or "absent"; behind, where
 relays show less than this machine has; and the section of the text format.
 
 On any failure nothing is printed on stdout, the reason is on stderr, and the exit
@@ -156,7 +157,7 @@ func readCore(ctx context.Context, env *cliutil.Env, format string) ([]byte, err
 	if err := m.Session().Discover(ctx); err != nil && !client.Silent(err) { // what this machine has may do
 		return nil, err
 	}
-	entry, status, err := m.Get(ctx, nipae.Core)
+	entry, status, err := m.Read(ctx, nipae.Core)
 	absent := errors.Is(err, client.ErrNotFound)
 	if absent {
 		if err = nil; status.Behind == 0 {
@@ -174,6 +175,10 @@ func readCore(ctx context.Context, env *cliutil.Env, format string) ([]byte, err
 		out.State, out.Profile, out.Section = "present", entry.Text, section(quote.Notice+quote.Text(entry.Text, false))
 		out.CreatedAt, out.Time, out.ID, out.Hash = entry.CreatedAt, cliutil.Stamp(entry.CreatedAt), entry.ID, entry.Hash
 		switch {
+		case status.Queued:
+			out.State, out.Section = "unconfirmed", hook.Core(entry.Text, hook.Unsent).Text
+		case status.Waits:
+			out.Section += hook.Waits + "\n"
 		case status.Stale:
 			at := m.AsOf(ctx, entry)
 			out.State, out.AsOf, out.Section = "unconfirmed", cliutil.Stamp(at.Unix()), hook.Unconfirmed(entry.Text, at).Text

@@ -161,7 +161,7 @@ func (d *doctor) list(ctx context.Context) {
 // core looks whether the core is there and can be read.
 func (d *doctor) core(ctx context.Context) {
 	err := cliutil.WithMemory(ctx, d.env, func(ctx context.Context, m *session.Memory) error {
-		entry, status, err := m.Get(ctx, nipae.Core)
+		entry, status, err := m.Read(ctx, nipae.Core)
 		switch {
 		case errors.Is(err, client.ErrNotFound):
 			switch err := cliutil.MayBegin(ctx, m); {
@@ -175,6 +175,8 @@ func (d *doctor) core(ctx context.Context) {
 			d.add("core", fine, "", "there is none yet: the agent is told to begin")
 		case err != nil:
 			return err
+		case status.Queued:
+			d.add("core", fine, "", "%d bytes, not sent yet: it waits on this machine (engramctl outbox ls)", entry.Size)
 		case status.Partial:
 			d.add("core", warned, "see the relays above", "%d bytes, not confirmed by every relay", entry.Size)
 		default:
@@ -215,7 +217,7 @@ func (d *doctor) copy(ctx context.Context) {
 	case fresh.Stale || fresh.Unfinished:
 		d.add("copy", warned, "see the relays above", "not all relays have confirmed the copy on this machine")
 	default:
-		d.add("copy", fine, "", "the copy on this machine is what the relays have")
+		d.add("copy", fine, "", "every relay was asked for the copy on this machine")
 	}
 }
 
