@@ -7,13 +7,9 @@ import (
 	"engramd/internal/memory/recall/answer"
 )
 
-const (
-	// WordsBudget is how many bytes of the owner's words a prompt is told at once, beside
-	// RecallBudget; the longest one fits.
-	WordsBudget = 4500
-	// tookBudget is how much Took may take.
-	tookBudget = 1200
-)
+// WordsBudget is how many bytes of the owner's words a prompt is told at once, beside
+// RecallBudget; the longest one fits.
+const WordsBudget = 4500
 
 // Words is the section with lines of what the owner says of memories that stand elsewhere
 // in the context; none without lines.
@@ -41,5 +37,5 @@ func Took(lines string) Section {
 	if lines == "" {
 		return Section{}
 	}
-	return Section{Text: "[Agent Memory — taken over from your owner]\nEach line ends with what undoes it.\n" + lines, Budget: tookBudget, Rest: "engramctl log names all writes"}
+	return Section{Text: "[Agent Memory — taken over from your owner]\nEach line ends with what undoes it.\n" + lines, Budget: ProjectBudget, Rest: "engramctl log names all writes"}
 }

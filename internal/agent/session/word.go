@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,21 +89,12 @@ func wordsIn(ctx context.Context, s *Session, said, kept *localcopy.Copy, state 
 	answered, err := answeredBy(ctx, kept, state)
 	words := map[string]func(string) answer.Word{}
 	for slug, p := range proposals.Newest(all) {
-		if err != nil {
-			return nil, err
+		current := false
+		if err == nil && p.Base != "" && !answered(p) {
+			current, err = s.known.current(ctx, slug, kept, state)
 		}
-		if p.Base == "" || answered(p) {
-			continue
-		}
-		var current bool
-		if current, err = s.known.current(ctx, slug, kept, state); !current {
-			continue
-		}
-		words[string(slug)] = func(text string) (said answer.Word) {
-			if w, ok := p.Says(text); ok {
-				said = answer.Word{ID: p.EventID, Base: p.Base, Text: w.Text, External: w.External}
-			}
-			return said
+		if current {
+			words[string(slug)] = p.Says
 		}
 	}
 	return words, err
@@ -137,18 +129,13 @@ func proposed(ctx context.Context, said *localcopy.Copy) (all []proposals.Propos
 // answeredBy returns what says whether a proposal was answered: by the memory, whatever
 // relays show by now, or by what was taken over unasked.
 func answeredBy(ctx context.Context, kept *localcopy.Copy, state *memorystate.State) (func(proposals.Proposal) bool, error) {
-	taken := map[string]bool{}
+	var taken []memorystate.TakenOver
+	var err error
 	if state != nil {
-		all, err := state.Owners.All(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range all {
-			taken[t.ID] = true
-		}
+		taken, err = state.Owners.All(ctx)
 	}
 	return func(p proposals.Proposal) bool {
-		yes := taken[p.EventID]
+		yes := slices.ContainsFunc(taken, func(t memorystate.TakenOver) bool { return t.ID == p.EventID })
 		err := kept.Read(ctx, func(v *localcopy.View) error {
 			text, ok := v.Text(nipae.AnswerPrefix + p.ID)
 			a, err := proposals.ParseAnswer(text)
@@ -156,7 +143,7 @@ func answeredBy(ctx context.Context, kept *localcopy.Copy, state *memorystate.St
 			return nil
 		})
 		return yes || err != nil
-	}, nil
+	}, err
 }
 
 // current reports whether a copy has the newest that this machine knows at a slug, and
@@ -232,16 +219,14 @@ func (w *Brief) took(ctx context.Context) hook.Section {
 	all, _ := w.State.Owners.All(ctx) // what cannot be read is told another time
 	lines := ""
 	for _, t := range all {
-		switch {
-		case t.Told:
-			continue
-		case t.Was == "":
-			lines += fmt.Sprintf("%s is new: engramctl mem rm %s\n", t.Slug, t.Slug)
-		default:
-			lines += fmt.Sprintf("%s is as your owner proposed: engramctl mem restore %s --at %s\n", t.Slug, t.Slug, t.Was[:min(16, len(t.Was))])
+		undoes := fmt.Sprintf("is as your owner proposed: engramctl mem restore %s --at %.16s", t.Slug, t.Was)
+		if t.Was == "" {
+			undoes = "is new: engramctl mem rm " + t.Slug
 		}
-		t.Told = true
-		w.taken = append(w.taken, t)
+		if !t.Told {
+			t.Told = true
+			lines, w.taken = lines+t.Slug+" "+undoes+"\n", append(w.taken, t)
+		}
 	}
 	return hook.Took(lines)
 }

@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"engramd/internal/client"
+	"engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
@@ -13,13 +14,6 @@ import (
 
 // MaxWord is the longest text that counts before it is accepted, in characters.
 const MaxWord = 1000
-
-// Word is what a proposal of the owner's says of a memory. Without a text the memory is
-// not told any more.
-type Word struct {
-	Text     string // without front matter
-	External bool   // it corrects somebody else's words, and they stay that
-}
 
 // Newest returns the newest of some proposals for each slug.
 func Newest(all []Proposal) map[nipae.Slug]Proposal {
@@ -33,40 +27,34 @@ func Newest(all []Proposal) map[nipae.Slug]Proposal {
 }
 
 // Says returns what a proposal of the owner's says of a memory before the agent has
-// answered, by the text that is there. It says nothing if it was made for another text,
-// is longer than MaxWord, brings a secret or another agent's words, or has no text of its
-// own: a version to restore is at relays.
-func (p Proposal) Says(head string) (w Word, ok bool) {
-	if p.Origin != nil || client.Hash(head) != p.Base {
-		return w, false
+// answered, by the text that is there: the zero Word for nothing. It says nothing if it
+// was made for another text, is longer than MaxWord, changes no word that is told, or
+// brings a secret or another agent's words, and of a version to restore, which is at relays.
+func (p Proposal) Says(head string) (none answer.Word) {
+	w := answer.Word{ID: p.EventID, Base: p.Base}
+	switch {
+	case p.Origin != nil, p.Act == Restore, client.Hash(head) != p.Base:
+		return none
+	case p.Act == Archive, p.Act == Delete:
+		return w
+	case utf8.RuneCountInString(p.Text) > MaxWord, secrets.CheckChange(head, p.Text) != nil:
+		return none
 	}
-	switch p.Act {
-	case Archive, Delete:
-		return w, true
-	case Write, Edit:
-	default:
-		return w, false
-	}
-	if p.Text == "" || utf8.RuneCountInString(p.Text) > MaxWord || secrets.CheckChange(head, p.Text) != nil {
-		return w, false
-	}
-	w.Text = write.Body(p.Slug, p.Text)
+	body := write.Body(p.Slug, p.Text)
 	if !p.Slug.IsCore() {
 		text, err := Item{Proposal: p, FromOwner: true}.composed(p.Slug, head, p.Text, "", time.Unix(p.CreatedAt, 0))
-		if err != nil {
-			return w, false
-		}
 		was, is := frontmatter.Parse(head), frontmatter.Parse(text)
-		if was.Fields().State == frontmatter.Active && is.Fields().State != frontmatter.Active {
-			return Word{}, true
-		}
 		w.External = is.Trust() == frontmatter.External
-		if w.External && was.Trust() != frontmatter.External {
-			return Word{}, false // nobody is told that unasked
+		switch {
+		case err != nil, w.External && was.Trust() != frontmatter.External: // nobody is told that unasked
+			return none
+		case was.Fields().State == frontmatter.Active && is.Fields().State != frontmatter.Active:
+			return w // it archives
 		}
 	}
-	if w.Text == "" || w.Text == write.Body(p.Slug, head) {
-		return Word{}, false // it changes nothing that is told
+	if body == "" || body == write.Body(p.Slug, head) {
+		return none
 	}
-	return w, true
+	w.Text = body
+	return w
 }

@@ -50,7 +50,9 @@ func TestSays(t *testing.T) {
 			if c.p.Base == "" {
 				c.p.Base = client.Hash(c.head)
 			}
-			w, ok := c.p.Says(c.head)
+			c.p.EventID = "id"
+			w := c.p.Says(c.head)
+			ok := w.ID != ""
 			if w.External {
 				w.Text = "> " + w.Text
 			}
