@@ -67,21 +67,29 @@ func (p *pass) fetch(ctx context.Context, need [][32]byte) error {
 	return cmp.Or(put.flush(), err)
 }
 
+// lostAtOnce is how many events are taken off at once: a pass that is cut off has done
+// the ones before.
+const lostAtOnce = 1000
+
 // lose takes off what the relay does not even give by its id.
 func (p *pass) lose(ctx context.Context, ids [][32]byte) error {
-	if len(ids) == 0 {
-		return nil
+	for some := range slices.Chunk(ids, lostAtOnce) {
+		gone, err := p.src.Fetch(ctx, p.f.o.Filter, some, func(*nostr.Event) error { return nil })
+		if err != nil {
+			return err
+		}
+		if len(gone) == 0 {
+			continue
+		}
+		p.outcome.Left += len(gone)
+		// A version that was of no use beside a newer one is of use without it.
+		p.f.unkept.forget(p.relay)
+		clear(p.useless)
+		if _, err := p.f.o.Store.Lost(ctx, p.relay, gone); err != nil {
+			return broken(err)
+		}
 	}
-	gone, err := p.src.Fetch(ctx, p.f.o.Filter, ids, func(*nostr.Event) error { return nil })
-	if err != nil || len(gone) == 0 {
-		return err
-	}
-	p.outcome.Left += len(gone)
-	// A version that was of no use beside a newer one is of use without it.
-	p.f.unkept.forget(p.relay)
-	clear(p.useless)
-	_, err = p.f.o.Store.Lost(ctx, p.relay, gone)
-	return broken(err)
+	return nil
 }
 
 // since takes what was written since the last pass, and counts.

@@ -322,3 +322,32 @@ func TestAnInterruptedCopy(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+// TestLostInParts: a pass that is cut off while it takes off what a relay lost has done a
+// part, and the next one goes on there.
+func TestLostInParts(t *testing.T) {
+	const n = 2*1000 + 1
+	r, c := newRelay("r", some(n)...), newCopy()
+	f := follower(c, r)
+	if out := caught(t, f, Quick); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	asked := 0
+	r.set(func() {
+		r.has = nil
+		r.meddle = func(what string) {
+			if what == "fetch" {
+				if asked++; asked == 1 { // the next one fails
+					r.set(func() { r.fails = client.ErrTimeout })
+				}
+			}
+		}
+	})
+	for _, left := range []int{n - lostAtOnce, 0} {
+		out := caught(t, f, Full)
+		if held, err := c.Holds(t.Context(), r.Canonical()); err != nil || len(held) != left || (out.Err == nil) != (left == 0) {
+			t.Errorf("%d are left, want %d: %v %v", len(held), left, out.Err, err)
+		}
+		r.set(func() { r.fails = nil })
+	}
+}
