@@ -160,7 +160,11 @@ func (d *doctor) server(ctx context.Context) {
 		return
 	}
 	if self, err := cliutil.Self(d.env); err == nil {
-		d.mcpServer(ctx, "", self, d.env.Flags.Profile, "")
+		tools := ""
+		if s, err := d.env.Settings(); err == nil && s.Agent != "" {
+			tools = "memory" // an owner's server only reads
+		}
+		d.mcpServer(ctx, "", self, d.env.Flags.Profile, tools)
 	}
 }
 

@@ -246,6 +246,8 @@ func (s *Step) onlyFile(how How) {
 	switch {
 	case e.Hash == "" && e.ToFolder == "":
 		s.toMemory(how, true)
+	case s.unit == nil && !how.Whole:
+		s.left("no relay that answered shows it, and it is not known to be removed: engramctl doctor says more")
 	case s.unit == nil:
 		s.left("the memory has neither the text nor a removal of it: mem set writes it again")
 	case s.file.Hash != e.Hash && s.file.Hash != e.ToFolder:

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"engramd/internal/client/memory"
@@ -267,6 +268,17 @@ func TestRoundTrip(t *testing.T) {
 	for _, mode := range []Mode{Export, Import, Sync} {
 		if _, err := out.run(in(whole, mode)); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestLeftUnknown: nothing is advised to be written again that may only not be shown.
+func TestLeftUnknown(t *testing.T) {
+	for _, whole := range []bool{true, false} {
+		want := map[bool]string{true: "mem set", false: "engramctl doctor"}[whole]
+		s := Step{entry: Entry{Hash: "x"}}
+		if s.onlyFile(How{Whole: whole}); s.What != Left || !strings.Contains(s.Why, want) {
+			t.Errorf("%v: %s", whole, s.Why)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"engramd/internal/memory/state/sealedfile"
 )
@@ -15,12 +16,24 @@ import (
 // taken ends the name of a file that was set aside and taken over.
 const taken = ".taken"
 
+// copies begins the names of the folders in which QueuedIn reads, for less than copiesFor.
+const (
+	copies    = ".outbox-"
+	copiesFor = 10 * time.Minute
+)
+
 // Aside returns the states of a pair in a folder that were set aside and not taken over,
-// the oldest first.
+// the oldest first. It removes what was left of reading them.
 func Aside(p Pair, dir string) ([]string, error) {
 	path, _, err := p.file(dir)
 	if err != nil {
 		return nil, err
+	}
+	left, _ := filepath.Glob(filepath.Join(globbed(filepath.Dir(path)), copies+"*"))
+	for _, name := range left { // of a process that was killed
+		if at, err := os.Stat(name); err == nil && time.Since(at.ModTime()) > copiesFor {
+			_ = os.RemoveAll(name)
+		}
 	}
 	all, err := filepath.Glob(globbed(path) + sealedfile.AsideMark + "*")
 	return slices.DeleteFunc(all, func(name string) bool {
@@ -40,7 +53,7 @@ func QueuedIn(ctx context.Context, p Pair, file, dir string) (all []Queued, err 
 	if err != nil {
 		return nil, err
 	}
-	tmp, err := os.MkdirTemp(dir, ".outbox-") // 0700
+	tmp, err := os.MkdirTemp(dir, copies) // 0700
 	if err != nil {
 		return nil, err
 	}

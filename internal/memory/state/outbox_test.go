@@ -141,9 +141,14 @@ func TestOutboxAside(t *testing.T) {
 		t.Errorf("with another key: %v", err)
 	}
 	left, _ := filepath.Glob(filepath.Join(r.dir, ".outbox-*"))
+	killed, reads := filepath.Join(r.dir, ".outbox-killed"), filepath.Join(r.dir, ".outbox-reads")
+	must(t, errors.Join(os.Mkdir(killed, 0o700), os.Mkdir(reads, 0o700), os.Chtimes(killed, testTime, testTime)))
 	must(t, Taken(aside[0]))
 	if again, err := Aside(testPair, r.dir); err != nil || len(again)+len(left) > 0 {
 		t.Errorf("%q, %v and %q are there", again, err, left)
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.dir, ".outbox-*")); len(left) != 1 || left[0] != reads {
+		t.Errorf("%q is left of reading", left)
 	}
 }
 
