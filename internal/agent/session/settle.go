@@ -106,6 +106,7 @@ func (t *settler) move(ctx context.Context, heads *state.Heads, kept *localcopy.
 		left[h.ID] = false
 	}
 	behind = slices.DeleteFunc(behind, func(l localcopy.Last) bool { return !left[l.ID] })
+	slices.SortFunc(behind, func(a, b localcopy.Last) int { return cmp.Compare(a.CreatedAt, b.CreatedAt) })
 	for some := range slices.Chunk(behind, readAtOnce) {
 		ds := make([]string, len(some))
 		for i, l := range some {

@@ -1,7 +1,9 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -149,6 +151,8 @@ func whole(ctx context.Context, r *reader, missing []client.Newest, status *clie
 	}
 	ctx, done := client.Part(ctx, knownShare)
 	defer done()
+	// In the order in which they came, which is about where they lie.
+	slices.SortFunc(missing, func(a, b client.Newest) int { return cmp.Compare(a.At, b.At) })
 	ds := make([]string, len(missing))
 	for i, at := range missing {
 		ds[i] = at.D
