@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -180,7 +181,7 @@ func TestWritesNothingButItsOwn(t *testing.T) {
 			for path, f := range forms(t) {
 				if j, isJSON := f.(jsonForm); isJSON {
 					for _, p := range j.parts {
-						if !p.optional && !reflect.DeepEqual(p.path, []string{"mcp"}) && !reflect.DeepEqual(p.path, []string{"mcpServers"}) && p.path[0] != "hooks" {
+						if !p.optional && !reflect.DeepEqual(p.path, []string{"mcp"}) && !reflect.DeepEqual(p.path, []string{"mcpServers"}) && !slices.Contains([]string{"mcp servers", "plugins entries"}, strings.Join(p.path, " ")) && p.path[0] != "hooks" {
 							t.Errorf("%s: %v is written", path, p.path)
 						}
 					}

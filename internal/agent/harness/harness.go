@@ -143,7 +143,7 @@ func (h Harness) Decided(fsys Reader, r Roots, server string, tools []string) De
 
 // All lists the harnesses in the order in which they are shown.
 func All() []Harness {
-	return []Harness{claude(), codex(), cursor(), opencode(), gemini(), qwen(), copilot(), generic()}
+	return []Harness{claude(), codex(), cursor(), opencode(), gemini(), qwen(), copilot(), openclaw(), generic()}
 }
 
 // Named finds a harness by its name.

@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process"
 
 const command = ["engramctl"]
-const limits = { "session-start": 10000, prompt: 5000, "pre-compact": 5000, "session-end": 5000 }
+const limits = { "session-start": 10000, prompt: 5000, stop: 5000, "pre-compact": 5000, "session-end": 5000 }
 const maxOutput = 64 * 1024
 
 function hook(event, input) {

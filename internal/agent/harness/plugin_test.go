@@ -60,3 +60,18 @@ func member(t *testing.T, text []byte, name string) any {
 	}
 	return all[name]
 }
+
+// TestOpenClawAllowList: a list of plugins without ours is named, and a switch that a
+// person turned stays.
+func TestOpenClawAllowList(t *testing.T) {
+	h, path := named(t, "openclaw"), "/home/ana/.openclaw/openclaw.json"
+	for src, want := range map[string]int{`{"plugins": {"allow": ["x"]}}`: 1, `{"plugins": {"allow": ["x", "engram"]}}`: 0, `{"plugins": {"allow": []}}`: 0, `{}`: 0} {
+		if s, err := h.Check(files{path: src}, roots, entry); err != nil || len(s.Notes) != want {
+			t.Errorf("%s: %q, %v", src, s.Notes, err)
+		}
+	}
+	with, plan := install(t, h, files{path: `{"plugins": {"entries": {"engram": {"enabled": false}}}}`}, roots, entry)
+	if len(plan.Edited) != 1 || !strings.Contains(with[path], `"enabled": false`) {
+		t.Errorf("%v\n%s", plan.Edited, with[path])
+	}
+}

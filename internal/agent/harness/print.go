@@ -20,6 +20,7 @@ var byHand = []struct{ name, title, where, page, member string }{
 	{"vscode", "VS Code", "mcp.json of the user profile (MCP: Open User Configuration)", "code.visualstudio.com/docs/agents/reference/mcp-configuration", "servers"},
 	{"hermes", "Hermes Agent", "~/.hermes/config.yaml", "hermes-agent.nousresearch.com/docs/user-guide/features/mcp", ""},
 	{"antigravity", "Antigravity", "mcp_config.json (MCP Servers > Manage MCP Servers > View raw config)", "antigravity.google/docs/mcp", "mcpServers"},
+	{"goose", "Goose", "~/.config/goose/config.yaml", "goose-docs.ai/docs/guides/config-files", "extensions"},
 }
 
 // Printed are the names of the programs that Print knows.
@@ -47,6 +48,8 @@ func Print(name string, e Entry) string {
 		switch p.member {
 		case "- ":
 			fmt.Fprintf(&b, "mcpServers:\n  - name: %s\n    type: stdio\n    command: %s\n    args: %s\n", e.Name, quote(e.Binary), args)
+		case "extensions":
+			fmt.Fprintf(&b, "extensions:\n  %s:\n    type: stdio\n    name: %s\n    enabled: true\n    cmd: %s\n    args: %s\n    timeout: 300\n", e.Name, e.Name, quote(e.Binary), args)
 		case "":
 			fmt.Fprintf(&b, "mcp_servers:\n  %s:\n    command: %s\n    args: %s\n", e.Name, quote(e.Binary), args)
 		default:

@@ -38,11 +38,12 @@ const (
 	Gemini   Harness = "gemini"
 	Qwen     Harness = "qwen"
 	Copilot  Harness = "copilot"
+	OpenClaw Harness = "openclaw"
 	Generic  Harness = "generic"
 )
 
 // Harnesses are all of them.
-var Harnesses = []Harness{Claude, Codex, Cursor, OpenCode, Gemini, Qwen, Copilot, Generic}
+var Harnesses = []Harness{Claude, Codex, Cursor, OpenCode, Gemini, Qwen, Copilot, OpenClaw, Generic}
 
 // Known reports whether there is such an event and such a harness.
 func Known(e Event, h Harness) bool {

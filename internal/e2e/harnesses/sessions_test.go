@@ -156,6 +156,9 @@ func (l *life) remember(allowed bool) {
 	} else if got := l.run(l.dir, "engramctl", "mem", "get", "core"); !strings.Contains(got, coreText) {
 		l.t.Errorf("with --allow the tools gave %s, and the core is %s", results, got)
 	}
+	if l.elsewhere {
+		l.run(l.path("atlas"), "engramctl", "project", "link")
+	}
 	l.known = l.session("atlas", question)[0]
 	for _, text := range []string{coreText, deployText} {
 		if !strings.Contains(l.known.said(), text) {
