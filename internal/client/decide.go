@@ -37,11 +37,12 @@ type Decision struct {
 // address, nil standing for none. No relay that can decide is no error. With an
 // error nothing was published: *ConflictError; ErrAuth or ErrRefused if the
 // decider refuses the event; ErrNoRelay if one that may be the decider does not
-// answer, because another must not decide in its place. reached are the relays
+// answer, because another must not decide in its place, and ErrUnconnected too where
+// nothing was sent to any. reached are the relays
 // that answered the reading before.
 func (c *Client) Decide(ctx context.Context, targets []Target, ev, base *nostr.Event, reached map[string]bool) (Decision, error) {
 	var d Decision
-	for _, t := range c.o.deciders(targets) {
+	for i, t := range c.o.deciders(targets) {
 		start := time.Now()
 		err := comparing{c, t, ev, reached[t.URL]}.set(ctx, base)
 		status := PublishStatus{URL: t.URL, Accepted: err == nil, Err: err, Took: time.Since(start)}
@@ -58,7 +59,9 @@ func (c *Client) Decide(ctx context.Context, targets []Target, ev, base *nostr.E
 				return d, fmt.Errorf("%w: %s is to decide: %w", ErrRefused, Printable(t.URL), err)
 			}
 		case err != nil:
-			d.Published = append(d.Published, status)
+			if d.Published = append(d.Published, status); i > 0 && errors.Is(err, ErrUnconnected) {
+				err = fmt.Errorf("%w: %v", ErrNoRelay, err) // one before it may have the event
+			}
 			return d, err
 		default:
 			d.By, d.Published = t.URL, append(d.Published, status)

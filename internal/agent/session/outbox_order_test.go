@@ -3,9 +3,14 @@ package session
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
@@ -66,8 +71,26 @@ func TestOutboxOrder(t *testing.T) {
 	}
 	unreached := machineAt(t, "ws://127.0.0.1:1 "+other.url).session()
 	edit(t, unreached, "mem/b", "one", "ONE", true)
-	if all, err := unreached.Outbox.All(t.Context()); err != nil || len(all) != 1 || all[0].Sent != "" {
+	if _, err := unreached.Outbox.Send(t.Context(), ""); !client.Silent(err) {
+		t.Errorf("nobody decides: %v", err)
+	}
+	if all, err := unreached.Outbox.All(t.Context()); err != nil || len(all) != 1 || all[0].Sent != "" || all[0].Reason == "" {
 		t.Errorf("what was never sent: %+v, %v", all, err)
+	}
+}
+
+// TestTakenBeforeUnconnected: a relay that took a write without deciding is not forgotten
+// for one after it that is not there.
+func TestTakenBeforeUnconnected(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"accepted":true}`)
+	}))
+	t.Cleanup(srv.Close)
+	takes, down := "ws"+strings.TrimPrefix(srv.URL, "http"), "ws://127.0.0.1:9"
+	d, err := machineAt(t, takes).session().Client.Decide(t.Context(), client.TargetsOf([]string{takes, down}), &nostr.Event{}, nil, nil)
+	if len(d.Published) != 2 || !d.Published[0].Accepted || !client.Silent(err) || errors.Is(err, client.ErrUnconnected) {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 

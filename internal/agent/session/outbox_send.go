@@ -235,6 +235,8 @@ func (c *chain) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, client.ErrUnconnected) && !c.doubt: // nothing was sent
+		return cmp.Or(c.note(ctx, memorystate.Outbox.Refused, err), err)
 	case client.Silent(err):
 		return err
 	case errors.Is(err, client.ErrUnverified), errors.Is(err, client.ErrPartial), c.doubt:

@@ -57,7 +57,7 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	case s.Partial:
 		e.Note("partial answer: not every relay answered in full, there may be more or newer memory")
 	}
-	if s.Compared && s.Decider == "" {
+	if s.Compared && s.Decider == "" && !s.Queued {
 		e.Note("no relay decided: none of them knows a compare-and-set, and so --base was best effort: who wrote at the same moment may have been told the same")
 	}
 	if s.Doubtful > 0 {
