@@ -71,7 +71,8 @@ without it both are kept.
 --name is what the agent is called on this machine; nothing of it is published.
 
 --print prints what a program's own documentation says to put into its settings, with the
-date of that, and writes nothing: ` + strings.Join(harness.Printed(), ", ") + `.
+date of that, and writes nothing:
+` + strings.Join(harness.Printed(), ", ") + `.
 
 Setup can be run again at any time: what is there stays, what is missing is added. Lines
 in settings that are not its own stay byte for byte, and --remove takes its own away; it
