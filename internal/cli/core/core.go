@@ -76,8 +76,8 @@ unconfirmed, with the time as of which it is (exit code 4 with --strict). One th
 on this machine (engramctl outbox) is printed as not sent yet. With --relay, what those
 relays show is printed, and never the hint.
 
-JSON has state: "present", "unconfirmed" (with stale and as_of, or queued) or "absent"; behind, where
-relays show less than this machine has; and the section of the text format.
+JSON has state: "present", "unconfirmed" (with stale and as_of, or queued) or "absent"; behind,
+where relays show less than this machine has; and the section of the text format.
 
 On any failure nothing is printed on stdout, the reason is on stderr, and the exit
 code is not 0: no core found and a relay that failed, a time limit, something
