@@ -49,6 +49,10 @@ func (k *known) close() {
 	k.state, k.copy = nil, nil
 }
 
+// openShare is the part of an operation's time for which a file is waited for that another
+// process holds.
+const openShare = 0.4
+
 // heads is the state's part; nil where no state is kept, or one of a later version.
 func (k *known) heads(ctx context.Context) (*state.Heads, error) { return k.opened(ctx, false) }
 
@@ -66,7 +70,9 @@ func (k *known) opened(ctx context.Context, begin bool) (*state.Heads, error) {
 		if !begin && !pairOf(k.s.Memory.Memory).Kept(k.s.o.State) {
 			return nil, nil
 		}
-		opened, err := k.s.OpenState(ctx, k.s.o.Note)
+		soon, done := patiently(ctx, k.s, openShare)
+		opened, err := k.s.OpenState(soon, k.s.o.Note)
+		done(err)
 		if errors.Is(err, sealedfile.ErrNewer) {
 			return nil, nil
 		}
@@ -97,7 +103,9 @@ func (k *known) onDisk(ctx context.Context) (*localcopy.Copy, error) {
 		if _, err := k.s.Copies.options(); err != nil {
 			return nil, nil // there is no place for one
 		}
-		opened, err := k.s.Copies.OnDisk(ctx)
+		soon, done := patiently(ctx, k.s, openShare)
+		opened, err := k.s.Copies.OnDisk(soon)
+		done(err)
 		if errors.Is(err, sealedfile.ErrNewer) {
 			return nil, nil
 		}

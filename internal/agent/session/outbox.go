@@ -86,7 +86,9 @@ func (o *Outbox) state(ctx context.Context) *memorystate.State {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.opened == nil && !o.failed {
-		o.opened = o.s.StateIfKept(context.WithoutCancel(ctx), o.s.Warn)
+		soon, done := context.WithTimeout(context.WithoutCancel(ctx), client.Left(ctx, openShare)) // it outlasts ctx
+		o.opened = o.s.StateIfKept(soon, o.s.Warn)
+		done()
 		o.failed = o.opened == nil
 	}
 	return o.opened

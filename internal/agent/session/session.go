@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"engramd/internal/client"
@@ -85,6 +86,7 @@ type Session struct {
 	live    *Live // nil: it does not serve
 	known   *known
 	settler *settler
+	held    atomic.Bool // another process kept a file of this pair's for as long as one waited: see patiently
 }
 
 // Open returns a Session, which asks no relay yet. The error is that of the pair's
@@ -168,6 +170,24 @@ func (s *Session) Keeps() bool { return !s.o.NoDisk && s.Memory.Writable() }
 
 // allow returns how long something may take that has so much time.
 func (s *Session) allow(d time.Duration) time.Duration { return d + s.o.Slack }
+
+// heldAgain is how long a file is waited for that another process has kept before.
+const heldAgain = 100 * time.Millisecond
+
+// patiently bounds the opening of a file of the pair's that another process may hold, to a
+// share of the time that is left: what relays say must have the rest. It is waited for
+// once: opened notes whether that was in vain.
+func patiently(ctx context.Context, s *Session, share float64) (soon context.Context, opened func(error)) {
+	limit := client.Left(ctx, share)
+	if s.held.Load() {
+		limit = min(limit, heldAgain)
+	}
+	soon, done := context.WithTimeout(ctx, limit)
+	return soon, func(err error) {
+		s.held.Store(err != nil && soon.Err() != nil)
+		done()
+	}
+}
 
 // note tells the person something.
 func (s *Session) note(format string, args ...any) { s.o.Note(fmt.Sprintf(format, args...)) }

@@ -102,10 +102,11 @@ func (s *Session) StateIfKept(ctx context.Context, warn func(string)) *state.Sta
 	if !s.Keeps() {
 		return nil
 	}
-	soon, cancel := context.WithTimeout(ctx, s.allow(OpenBudget))
+	within, cancel := context.WithTimeout(ctx, s.allow(OpenBudget))
 	defer cancel()
+	soon, done := patiently(within, s, 1)
 	opened, err := s.OpenState(soon, warn)
-	if err != nil {
+	if done(err); err != nil {
 		warn(fmt.Sprintf("uses of memories are not counted: %v", err))
 		return nil
 	}
