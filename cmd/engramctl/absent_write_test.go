@@ -61,8 +61,11 @@ var commandsThatWrite = []struct {
 		return orElse("", c.partial, said{1, ""})
 	}},
 	{[]string{"mem", "set", "based", "new", "--base", "none"}, "", func(c cell) said {
-		if c.found != "" {
+		switch {
+		case c.found != "":
 			return said{5, ""}
+		case c.undecided:
+			return said{0, "kept on this machine"}
 		}
 		return orElse("", c.partial, said{0, "mem/based"})
 	}},

@@ -258,7 +258,7 @@ func TestHookSession(t *testing.T) {
 func TestHookStop(t *testing.T) {
 	for _, harness := range hook.Harnesses {
 		r := newHookRig(t, "ws://127.0.0.1:1")
-		said := fmt.Sprintf(`{"session_id":"s","conversation_id":"s","cwd":%q,"prompt":"go on"}`, r.folder)
+		said := fmt.Sprintf(`{"session_id":"s","sessionId":"s","conversation_id":"s","cwd":%q,"prompt":"go on"}`, r.folder)
 		active := strings.Replace(said, "{", `{"stop_hook_active":true,`, 1)
 		r.run(strings.NewReader(said), "hook", "session-start", "--harness", string(harness))
 		for range hook.MinPrompts - 1 {

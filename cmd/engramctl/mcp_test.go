@@ -300,8 +300,8 @@ func TestMCPServerOnNonsense(t *testing.T) {
 	if err := os.WriteFile(file, []byte(relaytest.Agent().Secret), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for in, code := range map[string]int{"": 0, "\n\n": 0, "hello\n": 2, "[]\n": 2, "{}\n": 2, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}` + "\n": 0,
-		strings.Repeat("[", 5<<20): 2, "\x00\xff": 2} {
+	for in, answer := range map[string]string{"": "", "\n\n": "", "hello\n": "-32700", "[]\n": "-32600", "{}\n": "-32600", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}` + "\n": "",
+		strings.Repeat("[", 5<<20): "too_large", "\x00\xff": "-32700"} {
 		ctx, cancel := context.WithTimeout(t.Context(), relaytest.Patience)
 		cmd := exec.CommandContext(ctx, "engramctl", "mcp", "--key-file", file, "--owner", relaytest.Owner().Pub, "--relay", "ws://127.0.0.1:1")
 		cmd.Env = append(relaytest.CleanEnv(), "HOME="+t.TempDir())
@@ -309,8 +309,8 @@ func TestMCPServerOnNonsense(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &stdout, &stderr
 		_ = cmd.Run()
-		if ctx.Err() != nil || cmd.ProcessState.ExitCode() != code || strings.Contains(stderr.String(), "goroutine ") {
-			t.Errorf("%.40q: exit code %d\n%s", in, cmd.ProcessState.ExitCode(), &stderr)
+		if ctx.Err() != nil || cmd.ProcessState.ExitCode() != 0 || !strings.Contains(stdout.String(), answer) || strings.Contains(stderr.String(), "goroutine ") {
+			t.Errorf("%.40q: exit code %d\n%s%s", in, cmd.ProcessState.ExitCode(), &stdout, &stderr)
 		}
 		for line := range strings.Lines(stdout.String()) {
 			if !json.Valid([]byte(line)) {
