@@ -154,3 +154,30 @@ func TestOwnersAreAcceptedAtTheStart(t *testing.T) {
 	_ = c.session.Close()
 	c.ended()
 }
+
+// TestNothingIsAcceptedInATrial: what doctor and setup look at accepts nothing, since the
+// state that would know of it is thrown away.
+func TestNothingIsAcceptedInATrial(t *testing.T) {
+	p := newCorrecting(t)
+	p.does("", "mem", "set", "core", "I am Sami.")
+	p.owns("", "propose", "set", "people/bo", "Bo is Ana's brother.")
+	p.write("config/engramd/engramctl.toml", "[profiles.sami]\nkey_file = \""+filepath.Join(p.dir, "agent.key")+"\"\nowner = \""+relaytest.Owner().Pub+"\"\nrelays = [\""+p.relay.URL+"\"]\nattest = true\n[profiles.sami.proposals]\nowner = \"accept\"\n")
+	p.env = append(p.env, "XDG_CONFIG_HOME="+filepath.Join(p.dir, "config"), "ENGRAM_PROFILE=sami")
+	start := func() {
+		t.Helper()
+		if got := p.run(strings.NewReader(`{"session_id":"s","source":"startup","cwd":"/"}`), "hook", "session-start", "--harness", "claude"); got.code != 0 || !strings.Contains(got.stdout, "I am Sami.") {
+			t.Errorf("%+v", got)
+		}
+	}
+	before := p.does("", "mem", "ls", "--all")
+	p.env = append(p.env, "ENGRAM_HOOKS=try")
+	start()
+	p.env = append(p.env, "ENGRAM_HOOKS=")
+	if after := p.does("", "mem", "ls", "--all"); after != before {
+		t.Errorf("it wrote something:\n%s\n%s", before, after)
+	}
+	start()
+	if after := p.does("", "mem", "ls", "--all"); !strings.Contains(after, "mem/people/bo") || !strings.Contains(after, "mem/journal/") {
+		t.Errorf("a real start does not: %s", after)
+	}
+}

@@ -178,7 +178,7 @@ func (r *hookRun) wake(ctx context.Context) (string, error) {
 	if r.in.Source == hook.Compact {
 		w.Parts.After = hook.Checkpoint()
 	}
-	if set, err := r.env.Settings(); err == nil && set.Proposals.Accept && s.Memory.Writable() {
+	if set, err := r.env.Settings(); err == nil && set.Proposals.Accept && s.Memory.Writable() && !tried(r.env) {
 		r.later(func() {
 			if box, err := proposal.Inbox(r.env, s.Client, s.Memory); err == nil {
 				w.AcceptOwners(box)

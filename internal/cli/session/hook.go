@@ -202,6 +202,10 @@ func meant(args []string) (e hook.Event, h hook.Harness) {
 // server end at once.
 func hooksOff(env *cliutil.Env) bool { return env.Vars["ENGRAM_HOOKS"] == "off" }
 
+// tried reports whether setup or doctor only looks what would be said: nothing is signed
+// or accepted then, of which the state that is thrown away would know alone.
+func tried(env *cliutil.Env) bool { return env.Vars["ENGRAM_HOOKS"] == "try" }
+
 // RunHook runs a hook's command line. Its exit code is always 0.
 func RunHook(env *cliutil.Env, run func() (*cobra.Command, error)) int {
 	if hooksOff(env) {

@@ -190,7 +190,7 @@ func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *clisnap
 	if s.Memory.Writable() {
 		set, err := env.Settings()
 		if err == nil {
-			o.Accept = set.Proposals.Accept
+			o.Accept = set.Proposals.Accept && !tried(env)
 			o.Box, err = proposal.Inbox(env, s.Client, s.Memory)
 		}
 		if err == nil {
@@ -287,8 +287,8 @@ func attests(env *cliutil.Env, m *session.Memory) (bool, error) {
 		if *env.Flags.Attest && !m.Writable() {
 			return false, exit.Usagef("--attest: this key is the owner's, and only the agent signs what it has written")
 		}
-		return *env.Flags.Attest, nil
+		return *env.Flags.Attest && !tried(env), nil
 	}
 	profile, err := env.Profile()
-	return profile.Attest && m.Writable(), err
+	return profile.Attest && m.Writable() && !tried(env), err
 }

@@ -45,8 +45,8 @@ func Run(ctx context.Context, e *cliutil.Env, stdin string, line bool, program s
 	ctx, cancel := context.WithTimeout(ctx, e.Flags.Timeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
-	// What ENGRAM_HOOKS switches off was said.
-	cmd.Env = append(slices.DeleteFunc(slices.Clone(e.System.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir)
+	// What ENGRAM_HOOKS switches off was said. With "try" nothing is signed or accepted.
+	cmd.Env = append(slices.DeleteFunc(slices.Clone(e.System.Env), func(kv string) bool { return strings.HasPrefix(kv, "ENGRAM_HOOKS=") }), "XDG_STATE_HOME="+dir, "ENGRAM_HOOKS=try")
 	if path, named := e.ConfigPath(); named { // a harness is to have it too
 		cmd.Env = append(cmd.Env, "ENGRAM_CONFIG="+path)
 	}
