@@ -102,7 +102,9 @@ func (h *handover) code() string { return h.admit(rand.Text()[:codeChars]) }
 func (h *handover) admit(ticket string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.tickets[ticket] = h.now().Add(ticketTime)
+	if h.tickets != nil { // none was used
+		h.tickets[ticket] = h.now().Add(ticketTime)
+	}
 	return ticket
 }
 
@@ -123,6 +125,7 @@ func (h *handover) take(ticket string) bool {
 		clear(h.tickets)
 	}
 	if good == 1 {
+		h.tickets = nil
 		close(h.used)
 	}
 	return good == 1

@@ -54,7 +54,7 @@ func TestTicketWorksOnce(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	<-g.used
-	for _, ticket := range []string{token, code} {
+	for _, ticket := range []string{token, code, g.code()} {
 		if w := g.ask(ticket); w.Code != http.StatusGone {
 			t.Errorf("after its use: %d", w.Code)
 		}
