@@ -78,7 +78,7 @@ func TestGoldenOffer(t *testing.T) {
 func TestOwnTools(t *testing.T) {
 	var own []string
 	for _, tool := range offered(t, options{Mind: anyMind()}).Tools {
-		if strings.HasPrefix(tool.Name, "memory_") && tool.Name != "memory_accept" {
+		if strings.HasPrefix(tool.Name, "memory_") && tool.Name != "memory_accept" && tool.Name != "memory_reject" {
 			own = append(own, tool.Name)
 		}
 	}

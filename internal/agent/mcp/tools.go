@@ -68,10 +68,11 @@ func (s *Server) keeping(next sdk.MethodHandler) sdk.MethodHandler {
 }
 
 // OwnTools are those by which an agent reads and writes its own memory: all that are
-// named for it, but memory_accept, which takes over what others propose.
+// named for it, but memory_accept, which takes over what others propose, and memory_reject,
+// whose reason goes to who proposed it.
 var OwnTools = []string{
 	"memory_append", "memory_delete", "memory_done", "memory_edit", "memory_feedback", "memory_history", "memory_intend", "memory_link", "memory_list", "memory_note", "memory_proposals",
-	"memory_read", "memory_recall", "memory_reject", "memory_rename", "memory_restore", "memory_search", "memory_snapshot", "memory_stats", "memory_write",
+	"memory_read", "memory_recall", "memory_rename", "memory_restore", "memory_search", "memory_snapshot", "memory_stats", "memory_write",
 }
 
 // readTools are the tools that read memories.
