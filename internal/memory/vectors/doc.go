@@ -47,6 +47,7 @@ type Source struct {
 	copy  *localcopy.Copy
 	model embed.Embedder
 	name  string // of the model, with the form of the texts
+	limit time.Duration
 
 	mu    sync.Mutex
 	state [2]int64
@@ -62,7 +63,7 @@ type Source struct {
 // New returns a Source.
 func New(copy *localcopy.Copy, model embed.Embedder) *Source {
 	// The form of the texts belongs to the name: a later one makes other vectors.
-	return &Source{copy: copy, model: model, name: model.Name() + "|1", refused: map[string]bool{}}
+	return &Source{copy: copy, model: model, name: model.Name() + "|1", limit: QueryLimit, refused: map[string]bool{}}
 }
 
 type task struct {

@@ -115,7 +115,7 @@ func found(t *testing.T, s *Source, query string) (slugs []string) {
 func TestMeaningBesideWords(t *testing.T) {
 	m, put := copyOf(t, map[string]string{"mem/a": "The vessel was repaired in May.", "mem/b": "A kitten sleeps.", "mem/c": "Paint dries slowly.", "mem/d": "Rye grows.", "mem/e": "Storks nest here."})
 	model := &words{name: "m"}
-	s := New(m, model)
+	s := patient(m, model)
 	if n, err := s.Fill(t.Context()); n != 5 || err != nil {
 		t.Fatalf("filled %d, %v", n, err)
 	}
@@ -132,7 +132,7 @@ func TestMeaningBesideWords(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 	// Another model makes its own.
-	other := New(m, &words{name: "other"})
+	other := patient(m, &words{name: "other"})
 	if n, err := other.Fill(t.Context()); n != 5 || err != nil {
 		t.Errorf("another model filled %d, %v", n, err)
 	}
@@ -149,7 +149,7 @@ func TestArchivedTextsHaveNoVectors(t *testing.T) {
 	const text, archived = "The vessel was repaired in May.", "---\nstate: archived\n---\nThe vessel was repaired in May."
 	m, put := copyOf(t, map[string]string{"mem/a": text, "mem/b": "A kitten sleeps.", "mem/c": "Paint dries slowly.", "mem/d": "Rye grows.", "mem/e": "Storks nest here.", "mem/old": "---\nstate: archived\n---\nOld boats."})
 	model := &words{name: "m"}
-	s := New(m, model)
+	s := patient(m, model)
 	fill := func(want int) {
 		t.Helper()
 		before := model.asked.Load()
@@ -208,7 +208,7 @@ func TestSectionsAreNumberedAsTheIndexHasThem(t *testing.T) {
 		return "# " + word + "\n\n" + strings.Repeat("filler words stand here ", 20) + word + ".\n\n"
 	}
 	m, _ := copyOf(t, map[string]string{"mem/long": "---\ndescription: Of many things\n---\n" + part("boat") + part("cat") + part("paint")})
-	s := New(m, &words{name: "m"})
+	s := patient(m, &words{name: "m"})
 	_, err := s.Fill(t.Context())
 	must(t, err)
 	near, err := s.Near(t.Context(), "kitten")
@@ -234,7 +234,7 @@ func TestFailingModel(t *testing.T) {
 	m, put := copyOf(t, map[string]string{"mem/a": "a boat"})
 	model := &words{name: "m"}
 	model.fail.Store(true)
-	s := New(m, model)
+	s := patient(m, model)
 	if _, err := s.Near(t.Context(), "boat"); !errors.Is(err, server.ErrFailed) {
 		t.Errorf("Near: %v", err)
 	}
@@ -280,7 +280,7 @@ func TestFailingModel(t *testing.T) {
 func TestRefusedTexts(t *testing.T) {
 	m, put := copyOf(t, map[string]string{"mem/a": "a poison", "mem/b": "a boat", "mem/c": "a kitten " + strings.Repeat("x", 3000)})
 	model := &words{name: "m", most: 1000, poison: "poison"}
-	s := New(m, model)
+	s := patient(m, model)
 	for range 2 {
 		if _, err := s.Fill(t.Context()); err != nil {
 			t.Fatal(err)
@@ -306,7 +306,7 @@ func TestRefusedTexts(t *testing.T) {
 		}
 		m, _ := copyOf(t, all)
 		model := &words{name: "m", poison: "boat"}
-		s := New(m, model)
+		s := patient(m, model)
 		if _, err := s.Fill(t.Context()); !errors.Is(err, server.ErrRefused) {
 			t.Errorf("%d texts: %v", many, err)
 		}
@@ -380,7 +380,7 @@ func TestArchivedHaveNoVectors(t *testing.T) {
 	texts["mem/z"] = "a ship"
 	kept, put := copyOf(t, texts)
 	model := &words{name: "m"}
-	s := New(kept, model)
+	s := patient(kept, model)
 	has := func(slug string) (ok bool) {
 		t.Helper()
 		must(t, kept.Read(t.Context(), func(v *localcopy.View) error {
@@ -408,4 +408,11 @@ func TestArchivedHaveNoVectors(t *testing.T) {
 	if has("mem/z") || !has("mem/a/000") {
 		t.Errorf("%v, %v", has("mem/z"), has("mem/a/000"))
 	}
+}
+
+// patient is a Source of a test, where machines are busy: no test is about QueryLimit.
+func patient(copy *localcopy.Copy, model *words) *Source {
+	s := New(copy, model)
+	s.limit = time.Minute
+	return s
 }

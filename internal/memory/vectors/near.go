@@ -26,7 +26,7 @@ type space struct {
 // of reading the copy; then there are words only.
 func (s *Source) Near(ctx context.Context, query string) (func(slug string, section int) (float64, bool), error) {
 	prefix, _ := embed.Forms(s.model.Name())
-	ctx, cancel := context.WithTimeout(ctx, QueryLimit)
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	raw, err := s.model.Embed(ctx, []string{prefix + query})
 	if err != nil {
