@@ -138,12 +138,12 @@ func (s *Source) blame(row []string, refusal error, ended bool) error {
 // forget forgets vectors that nothing needs, if anything has changed.
 func (s *Source) forget(ctx context.Context) error {
 	changed := false
+	s.mu.Lock() // before the copy, as everywhere here
 	err := s.copy.Read(ctx, func(v *localcopy.View) error {
-		s.mu.Lock()
-		defer s.mu.Unlock()
 		changed = v.VectorsAt() != s.whole
 		return nil
 	})
+	s.mu.Unlock()
 	if err != nil || !changed {
 		return err
 	}
