@@ -289,7 +289,7 @@ func TestRealFailures(t *testing.T) {
 			t.Errorf("%s without a relay: %s", tool, words)
 		}
 	}
-	p = connect(t, newServer(options{Memory: agentAt(t, url, down)}))
+	p = connect(t, newServer(options{Memory: keepsNothing{agentAt(t, url, down)}}))
 	if out := ask[readOut](p, "memory_read", args{"slug": "x"}); out.Text != "here" || !out.Partial || len(out.Warnings) != 1 {
 		t.Errorf("one of two relays: %+v", out)
 	}
@@ -310,4 +310,12 @@ func TestRealFailures(t *testing.T) {
 	if f, _ := p.refused("memory_history", args{"slug": "nothing"}); f.Code != CodePartial {
 		t.Errorf("no history on one of two relays: %+v", f)
 	}
+}
+
+// keepsNothing is a memory of a machine where no write can wait.
+type keepsNothing struct{ *memory.Memory }
+
+func (m keepsNothing) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
+	o.Later = nil
+	return m.Memory.Set(ctx, slug, text, o)
 }

@@ -41,6 +41,9 @@ func (m *Memory) AsOf(ctx context.Context, e client.Entry) (at time.Time) {
 // Others are ErrWaits there.
 func (m *Memory) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	later, takes := o.Later, o.Later != nil && m.s.Outbox.takes(ctx)
+	if !takes {
+		o.Later = nil // then it may not go by a relay that decides being asked again
+	}
 	silent := takes && later.Silent
 	var left error
 	if !silent {

@@ -233,7 +233,7 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 	if err != nil && !(o.OverUnreadable && errors.Is(err, client.ErrUnreadable)) {
 		return reading, status, err
 	}
-	undecided := o.Base != "" && client.Undecided(m.c, status.Relays) // who decides is asked again
+	undecided := o.Base != "" && o.Later != nil && client.Undecided(m.c, status.Relays) // who decides is asked again
 	if o.Whole && status.Partial && !undecided || status.Unknown != nil && !status.Named {
 		return reading, status, status.Incomplete()
 	}
