@@ -29,10 +29,6 @@ var aliases = map[string][]string{
 	"limit":      {"n_results", "page_size", "top_k"},
 }
 
-// lists are the arguments that are lists of texts; models give one text for a list
-// of one.
-var lists = []string{"tags", "supersedes", "types", "states", "slugs"}
-
 // aliased maps the names of arguments before the SDK validates them.
 // properties are the arguments of each tool.
 func aliased(properties map[string][]string) sdk.Middleware {
@@ -57,8 +53,8 @@ func aliased(properties map[string][]string) sdk.Middleware {
 	}
 }
 
-// renamed returns the arguments with the names that the tool has, lists of one as
-// lists, and without those that are null: models that must name all of them leave one out like that.
+// renamed returns the arguments with the names that the tool has, and without those that
+// are null: models that must name all of them leave one out like that.
 // Arguments that need neither are returned byte for byte, whatever they are.
 func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, error) {
 	var given map[string]json.RawMessage
@@ -82,12 +78,6 @@ func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, e
 			changed = true
 		}
 	}
-	for _, name := range lists {
-		if value := given[name]; len(value) > 0 && value[0] == '"' {
-			given[name] = slices.Concat([]byte{'['}, value, []byte{']'})
-			changed = true
-		}
-	}
 	if !changed {
 		return arguments, nil
 	}
@@ -97,6 +87,11 @@ func renamed(properties []string, arguments json.RawMessage) (json.RawMessage, e
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y bytes.Buffer
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// takes keeps what arguments a tool has.
+func (s *Server) takes(tool string, in reflect.Type) {
+	s.arguments[tool], s.inputs[tool] = argumentNames(in), in
 }
 
 // argumentNames returns the arguments that a tool's input has, embedded ones

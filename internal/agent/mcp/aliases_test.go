@@ -105,10 +105,6 @@ func TestListsOfOne(t *testing.T) {
 	if f, _ := p.refused("memory_write", args{"slug": "b", "text": "x", "tags": 7}); f.Code != CodeInvalid {
 		t.Errorf("%+v", f)
 	}
-	renamed, err := renamed([]string{"tags"}, []byte(`{"tags":"a, \"b"}`))
-	if err != nil || string(renamed) != `{"tags":["a, \"b"]}` {
-		t.Errorf("%s, %v", renamed, err)
-	}
 }
 
 // Arguments that no alias explains are named up to a bound, and counted.

@@ -174,7 +174,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		{"memory_read", args{"slug": ""}, CodeInvalid, "A slug is core"},
 		{"memory_read", args{"slug": "mem/" + strings.Repeat("a/", 200) + "a"}, CodeInvalid, "longer than 255"},
 		{"memory_read", args{}, CodeInvalid, "slug"},
-		{"memory_read", args{"slug": 7}, CodeInvalid, "string"},
+		{"memory_read", args{"slug": 7}, CodeInvalid, "slug must be a text"},
 		{"memory_read", args{"slug": "x", "wrong": 1}, CodeInvalid, "wrong"},
 		{"memory_read", args{"slug": "x", "offset": -1}, CodeInvalid, "offset"},
 		{"memory_read", args{"slug": "x", "offset": 7}, CodeInvalid, "6 bytes"},
