@@ -11,7 +11,7 @@ import (
 // this machine made the folder so (OwnFolder). Where no state is kept the mark alone
 // says it. known reports whether a person was asked about it.
 func (s *Session) OwnsFolder(ctx context.Context, folder, mark string) (own, known bool, err error) {
-	if !pairOf(s.Memory.Memory).Marks(folder, mark) {
+	if !pairOf(s.Memory.Memory).Marks(state.OfFolder, folder, mark) {
 		mark = ""
 	}
 	if !s.Keeps() {
@@ -29,10 +29,16 @@ func (s *Session) OwnsFolder(ctx context.Context, folder, mark string) (own, kno
 // OwnFolder makes a folder of texts the agent's own, and returns the mark to keep in
 // it.
 func (s *Session) OwnFolder(ctx context.Context, folder string) (mark string, err error) {
-	if mark, err = pairOf(s.Memory.Memory).Mark(folder); err != nil {
+	if mark, err = pairOf(s.Memory.Memory).Mark(state.OfFolder, folder); err != nil {
 		return "", err
 	}
 	return mark, noteFolder(ctx, s, folder, mark)
+}
+
+// Exported reports whether this pair made an export in plain text, by the mark in it and
+// a hash of the rest.
+func (s *Session) Exported(sum, mark string) bool {
+	return pairOf(s.Memory.Memory).Marks(state.OfExport, sum, mark)
 }
 
 // DisownFolder notes that a folder is not the agent's own, a person says.

@@ -70,8 +70,11 @@ NAME.conflict.md and run it again. With --delete a memory is removed whose file 
 As with mem set, a text may not claim another created, source, session or consolidated
 than the memory has, or more trust, and no secret. docs/folders.md has more.
 
-FILE.jsonl is what engramctl snapshot export --plain wrote. What is not there is written
-with --yes, by the same rules, and what is there with another text is left alone.
+FILE.jsonl is what engramctl snapshot export --plain wrote. Where it bears the mark of
+this agent and owner, and no byte was changed since, what is not there is written with
+--yes as it was, and what is there with another text is left alone. Any other is taken as
+with --from folder, and so is one of an earlier version, which has no mark, unless
+--trust observed says that it is this agent's own.
 
 ` + from.Help(),
 		Example: `  engramctl import ~/memory
@@ -107,23 +110,27 @@ func importFiles(ctx context.Context, env *cliutil.Env, arg string, of from.Opti
 	switch {
 	case of.Prefix != "" || of.Update:
 		return exit.Usagef("--prefix and --update are for --from")
-	case plain && (of.Trust != "" || f.Delete):
-		return exit.Usagef("--trust and --delete are for a folder of text files")
+	case plain && f.Delete:
+		return exit.Usagef("--delete is for a folder of text files")
 	case of.Trust != "" && of.Trust != frontmatter.Observed.String():
 		return exit.Usagef("--trust %q: the texts of a folder are the agent's own where it is registered, and with observed, else external", of.Trust)
 	}
 	f.Allow, f.Vouched = of.Allow, of.Trust != ""
+	take := func() error { return runFolder(ctx, env, folder.Import, arg, f) }
 	if plain {
-		return importPlain(ctx, env, arg, f)
+		take = func() error { return importPlain(ctx, env, arg, f) }
 	}
-	err := runFolder(ctx, env, folder.Import, arg, f)
+	err, why := take(), "is not registered on this machine"
+	if errors.Is(err, errUnproven) {
+		err, why = errStrange, "has no mark of this agent and owner, or was changed since it was exported"
+	}
 	if !errors.Is(err, errStrange) {
 		return err
 	}
 	if f.Delete {
-		return exit.Usagef("--delete is for a folder that is this agent's own, and %s is not registered on this machine", arg)
+		return exit.Usagef("--delete is for a folder that is this agent's own, and %s %s", arg, why)
 	}
-	env.Note("%s is not registered on this machine: its texts are taken as somebody else's words, below mem/imported/folder. --trust observed says that they are this agent's own", arg)
+	env.Note("%s %s: its texts are taken as somebody else's words, below mem/imported/folder. --trust observed says that they are this agent's own", arg, why)
 	of.From = "folder"
 	return from.Import(ctx, env, arg, of, f.Yes && !f.DryRun)
 }

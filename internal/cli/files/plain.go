@@ -3,9 +3,12 @@ package files
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,8 +37,12 @@ func isPlain(env *cliutil.Env, arg string) bool {
 	return err == nil && info.Mode().IsRegular() && strings.HasSuffix(arg, ".jsonl")
 }
 
+// errUnproven is an export of which nothing shows that this pair made it as it is.
+var errUnproven = errors.New("no mark of this agent and owner")
+
 // importPlain writes what snapshot export --plain wrote, as a folder that has
-// never been synced: what is there with another text is left alone.
+// never been synced: what is there with another text is left alone. The error is
+// errUnproven where neither a mark nor a person says that it is the agent's own.
 func importPlain(ctx context.Context, env *cliutil.Env, file string, f Options) error {
 	opened, err := env.Session(ctx, cliutil.Patiently)
 	if err != nil {
@@ -46,9 +53,22 @@ func importPlain(ctx context.Context, env *cliutil.Env, file string, f Options) 
 	if !m.Writable() {
 		return exit.Usagef("%w", client.ErrReadOnly)
 	}
-	records, err := readPlain(env.Path(file), m.Owner())
+	in, err := os.Open(env.Path(file))
 	if err != nil {
 		return exit.Usagef("%s: %w", filepath.Base(file), err)
+	}
+	defer in.Close()
+	records, proven, err := readPlain(in, m.Owner(), opened.Exported)
+	if err != nil {
+		return exit.Usagef("%s: %w", filepath.Base(file), err)
+	}
+	switch {
+	case proven:
+		env.Note("%s bears the mark of this agent and owner: its texts count as the agent's own", file)
+	case f.Vouched:
+		env.Note("%s has no mark that fits: its texts count as the agent's own because --trust observed says so", file)
+	default:
+		return errUnproven
 	}
 	if err := m.Session().Discover(ctx); err != nil {
 		return err
@@ -70,6 +90,7 @@ func importPlain(ctx context.Context, env *cliutil.Env, file string, f Options) 
 	r := &folderRun{Env: env, Options: f, mode: folder.Import, dir: file, c: c, m: m, status: status, state: &folder.State{}}
 	r.out.DryRun, r.first = f.DryRun || !f.Yes, true
 	r.writer = newFolderMemory(r)
+	r.writer.proven = proven
 	r.begin(&folder.Listing{})
 	return opened.Copies.InBulk(ctx, func() error { return r.takeRecords(ctx, records, there) })
 }
@@ -104,36 +125,41 @@ func (r *folderRun) takeRecords(ctx context.Context, records []clisnapshot.Expor
 	return err
 }
 
-// readPlain reads the texts for an owner, each slug once.
-func readPlain(path, owner string) (out []clisnapshot.ExportedOut, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
+// readPlain reads the texts for an owner, each slug once. proven reports whether the
+// last line has a mark that the pair made of all before it.
+func readPlain(file io.Reader, owner string, marks func(sum, mark string) bool) (out []clisnapshot.ExportedOut, proven bool, err error) {
+	lines, sum := bufio.NewScanner(file), sha256.New()
 	lines.Buffer(nil, mostPlain)
 	seen := map[string]bool{}
 	for n := 1; lines.Scan(); n++ {
-		var e clisnapshot.ExportedOut
+		var e struct {
+			clisnapshot.ExportedOut
+			clisnapshot.ExportMark
+		}
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("line %d is no record of snapshot export --plain", n)
+			return nil, false, fmt.Errorf("line %d is no record of snapshot export --plain", n)
+		}
+		last := e.Marks != nil && e.Slug == "" // else it is a record, of which no mark says anything
+		proven = last && marks(hex.EncodeToString(sum.Sum(nil)), e.Marks[owner])
+		fmt.Fprintf(sum, "%s\n", lines.Bytes())
+		if last {
+			continue
 		}
 		if _, err := nipae.ParseSlug(e.Slug); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			return nil, false, fmt.Errorf("line %d: %w", n, err)
 		}
 		if e.Owner != owner || e.Removed {
 			continue
 		}
 		if seen[e.Slug] {
-			return nil, fmt.Errorf("line %d: %s is there twice", n, e.Slug)
+			return nil, false, fmt.Errorf("line %d: %s is there twice", n, e.Slug)
 		}
 		if len(out) == folder.MostFiles {
-			return nil, folder.ErrTooMany
+			return nil, false, folder.ErrTooMany
 		}
-		seen[e.Slug], out = true, append(out, e)
+		seen[e.Slug], out = true, append(out, e.ExportedOut)
 	}
-	return out, lines.Err()
+	return out, proven, lines.Err()
 }
 
 // folderMemory writes a folder's texts as mem set and mem rm do: byte for byte,
@@ -142,6 +168,9 @@ type folderMemory struct {
 	env   *cliutil.Env
 	m     *session.Memory
 	allow bool
+	// proven says that the texts are the pair's own as they stand: what they say of
+	// themselves is what the memory had.
+	proven bool
 
 	mu     sync.Mutex
 	pace   *from.Pace
@@ -158,7 +187,10 @@ func (w *folderMemory) Set(ctx context.Context, slug nipae.Slug, text, base stri
 	if err := w.turn(ctx); err != nil {
 		return client.Entry{}, err
 	}
-	o := memory.SetOptions{Base: base, Whole: base == memory.BaseNone, Check: edit.AsItStands(ctx, w.env, w.m, slug, cliutil.Guard(w.allow))}
+	o := memory.SetOptions{Base: base, Whole: base == memory.BaseNone, Check: cliutil.Guard(w.allow)}
+	if !w.proven {
+		o.Check = edit.AsItStands(ctx, w.env, w.m, slug, o.Check)
+	}
 	e, status, err := w.m.Set(ctx, slug, text, o)
 	return e, w.noted(status, cliutil.About(slug, e, err))
 }

@@ -3,6 +3,8 @@ package snapshot
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/memory/snapshots"
+	"engramd/internal/memory/state"
 	"engramd/internal/secrets"
 	"engramd/internal/snapshot/bundle"
 )
@@ -28,6 +31,12 @@ type ExportedOut struct {
 	Redacted  int    `json:"redacted,omitempty"` // values that were replaced
 }
 
+// ExportMark is the last line of a plaintext export: for each owner the mark by which
+// the pair knows that it made all lines before (state.OfExport).
+type ExportMark struct {
+	Marks map[string]string `json:"marks,omitempty"`
+}
+
 func newExport(env *cliutil.Env, f *Options) *cobra.Command {
 	var o struct {
 		id, to        string
@@ -39,7 +48,8 @@ func newExport(env *cliutil.Env, f *Options) *cobra.Command {
 		Long: `Copy a snapshot, and its .sha256 file, to a new file. With --plain and the agent's or an
 owner's key, write what was remembered then as plain text instead: a JSON object for
 each record on a line of its own; FILE may be "-". In that, whatever looks like a key
-or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false.`,
+or a token is replaced by "[redacted: KIND]", unless --redact-secrets=false. The last
+line marks all before it as this pair's: import takes them back as the agent's own.`,
 		Example: `  engramctl snapshot export 20261120T235100Z-0123456789abcdef --to memory.tar.zst
   engramctl snapshot export 20261120T235100Z-0123456789abcdef --plain --to memory.jsonl`,
 		Args: cobra.ArbitraryArgs,
@@ -95,8 +105,8 @@ func exportPlain(ctx context.Context, env *cliutil.Env, b *bundle.Bundle, p part
 }
 
 func writePlain(ctx context.Context, env *cliutil.Env, out io.Writer, b *bundle.Bundle, p party, redact bool) error {
-	w := bufio.NewWriter(out)
-	enc := json.NewEncoder(w)
+	w, sum, owners := bufio.NewWriter(out), sha256.New(), map[string]bool{}
+	enc := json.NewEncoder(io.MultiWriter(w, sum))
 	enc.SetEscapeHTML(false)
 	values, unread, err := 0, 0, error(nil)
 	err = snapshots.Texts(ctx, b, p.agent, p.keys, func(r snapshots.Text) error {
@@ -109,8 +119,12 @@ func writePlain(ctx context.Context, env *cliutil.Env, out io.Writer, b *bundle.
 			e.Text, e.Redacted = secrets.Redact(r.Text)
 			values += e.Redacted
 		}
+		owners[r.Owner] = true
 		return enc.Encode(e)
 	})
+	if err == nil {
+		err = encodeMark(enc, p, owners, hex.EncodeToString(sum.Sum(nil)))
+	}
 	if err := errors.Join(err, w.Flush()); err != nil {
 		return err
 	}
@@ -121,4 +135,18 @@ func writePlain(ctx context.Context, env *cliutil.Env, out io.Writer, b *bundle.
 		env.Note("%d records are for other owners or cannot be read, and were left out", unread)
 	}
 	return nil
+}
+
+// encodeMark ends an export with what proves whose it is.
+func encodeMark(enc *json.Encoder, p party, owners map[string]bool, sum string) error {
+	m := ExportMark{Marks: map[string]string{}}
+	for owner := range owners {
+		conversation, _ := p.keys(p.agent, owner) // with it the owner's texts were read
+		mark, err := state.Pair{Agent: p.agent, Owner: owner, Conversation: conversation}.Mark(state.OfExport, sum)
+		if err != nil {
+			return err
+		}
+		m.Marks[owner] = mark
+	}
+	return enc.Encode(m)
 }

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
@@ -206,24 +207,50 @@ func readFolder(r *reader) {
 		if strings.HasPrefix(path.Base(name), ".") || lower == "index.md" || strings.HasSuffix(lower, ".conflict.md") {
 			return
 		}
+		if r.only != "" && strings.HasSuffix(lower, ".jsonl") {
+			r.lines(name, func(n int, line []byte) { r.exported(name, n, line) })
+			return
+		}
 		if !isNote(name) {
 			r.leaveFile(name)
 			return
 		}
-		text, ok := r.text(name)
-		if !ok {
-			return
+		if text, ok := r.text(name); ok {
+			r.strange(path.Base(r.place), &draft{file: name, slug: segmentsOf(strings.TrimPrefix(name, "mem/")), text: text})
 		}
-		d := &draft{file: name, slug: segmentsOf(strings.TrimPrefix(name, "mem/")), text: text}
-		if why := ofTheAgent(d.slug, frontmatter.Parse(text).Fields().Type); why != "" {
-			r.leave(name, "%s, and somebody else's is not taken", why)
-			return
-		}
-		if at := path.Base(r.place); at != "." {
-			d.slug = append([]string{at}, d.slug...)
-		}
-		r.add(d)
 	})
+}
+
+// exported reads a line of snapshot export --plain.
+func (r *reader) exported(name string, n int, line []byte) {
+	var e struct {
+		Slug, Owner, Text string
+		Removed           bool
+		Redacted          int
+	}
+	switch err := json.Unmarshal(line, &e); {
+	case err != nil:
+		r.leave(place(name, n), "no record of snapshot export --plain")
+	case e.Slug == "" || e.Removed: // a mark, which is said already, or nothing
+	case e.Owner != r.owner:
+		r.leave(place(name, n), "it is of another owner")
+	case e.Redacted > 0:
+		r.leave(place(name, n), "secrets in it were replaced when it was exported")
+	default:
+		r.strange(stem(name), &draft{file: name, part: e.Slug, names: []string{e.Slug}, slug: segmentsOf(strings.TrimPrefix(e.Slug, "mem/")), text: e.Text})
+	}
+}
+
+// strange adds somebody else's text below what its folder or file is called.
+func (r *reader) strange(at string, d *draft) {
+	if why := ofTheAgent(d.slug, frontmatter.Parse(d.text).Fields().Type); why != "" {
+		r.leave(d.from(), "%s, and somebody else's is not taken", why)
+		return
+	}
+	if at != "." {
+		d.slug = append([]string{at}, d.slug...)
+	}
+	r.add(d)
 }
 
 // ofTheAgent says what of the agent's own a text would be, by its place and its type;

@@ -23,7 +23,17 @@ func FuzzCodex(f *testing.F) {
 func FuzzOpenClaw(f *testing.F) { fuzzSource(f, "openclaw", "MEMORY.md", "memory/2026-01-02.md") }
 func FuzzHermes(f *testing.F)   { fuzzSource(f, "hermes", "memories/MEMORY.md", "memories/USER.md") }
 func FuzzLetta(f *testing.F)    { fuzzSource(f, "letta", "a.af", "system/a.md") }
+func FuzzFolder(f *testing.F)   { fuzzSource(f, "folder", "a.md", "mem/b.md") }
 func FuzzMem0(f *testing.F)     { fuzzSource(f, "mem0", "a.json", "a.jsonl") }
+
+func FuzzExport(f *testing.F) {
+	f.Add([]byte(strangersExport))
+	f.Add([]byte(`{"slug":"mem//../core","owner":"o","text":"a"}` + "\n" + `{"slug":"mem/\u0000","owner":"o","text":"[[mem/a]]","removed":false}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		s, _ := ByName("folder")
+		check(t, s, s.Read(fstest.MapFS{"a.jsonl": &fstest.MapFile{Data: text}}, Options{File: "a.jsonl", Owner: "o"}))
+	})
+}
 
 // fuzzSource wants of all that is read what check does, and that the same bytes
 // read again are not written again.

@@ -29,6 +29,7 @@ type reader struct {
 	fsys    fs.FS
 	place   string
 	only    string
+	owner   string
 	bytes   int64
 	visited int
 	drafts  []*draft

@@ -29,7 +29,7 @@ func Sources() []Source {
 		{"openclaw", "OpenClaw's MEMORY.md, USER.md and daily notes", "~/.openclaw/workspace", readOpenClaw},
 		{"hermes", "the entries of Hermes Agent's MEMORY.md and USER.md", "~/.hermes/memories", readHermes},
 		{"letta", "memory blocks of an agent file, or Letta Code's folder of memory", "agent.af, or ~/.letta/agents/ID/memory", readLetta},
-		{"folder", "texts that engramctl export wrote, or any .md files, as somebody else's", "a folder", readFolder},
+		{"folder", "texts that engramctl export wrote, or any .md files, as somebody else's", "a folder, or FILE.jsonl of snapshot export --plain", readFolder},
 		{"mem0", "an export of mem0 as JSON or JSON lines", "memories.json", readMem0},
 	}
 }
@@ -83,6 +83,8 @@ type Options struct {
 	Place string
 	// File is the one file of the file system that is meant, "" for all of it.
 	File string
+	// Owner is for whom it is read: what a form says is of another one is left.
+	Owner string
 	// Prefix begins every slug; "" is mem/imported and the source's name.
 	Prefix string
 }
@@ -96,7 +98,7 @@ func (s Source) Read(fsys fs.FS, o Options) Result {
 	if o.Prefix == "" {
 		o.Prefix = s.DefaultPrefix()
 	}
-	r := &reader{fsys: fsys, place: strings.Trim(o.Place, "/"), only: o.File}
+	r := &reader{fsys: fsys, place: strings.Trim(o.Place, "/"), only: o.File, owner: o.Owner}
 	s.read(r)
 	items := r.items(o.Prefix)
 	return Result{Items: items, Left: r.leftAll()}

@@ -11,32 +11,38 @@ import (
 	"engramd/internal/memory/state/sealedfile"
 )
 
-// markLabel is of the key under which folders are marked.
-const markLabel = "engramd/state/folder/v1"
+// Marked is a sort of thing that a pair marks as its own: the label of the key for it.
+type Marked string
+
+// What is marked.
+const (
+	OfFolder Marked = "engramd/state/folder/v1" // a folder of texts, by its path
+	OfExport Marked = "engramd/state/export/v1" // an export in plain text, by a hash of its bytes
+)
 
 // nonceBytes are of a mark before its HMAC.
 const nonceBytes = 16
 
-// Mark is what a folder of texts holds that is the pair's own: a nonce, and an HMAC
-// of it and of the folder's path that nobody else can make. In hex.
-func (p Pair) Mark(folder string) (string, error) {
+// Mark is what a thing holds that is the pair's own: a nonce, and an HMAC of it and of
+// what the thing is known by that nobody else can make. In hex.
+func (p Pair) Mark(of Marked, thing string) (string, error) {
 	nonce := make([]byte, nonceBytes)
 	_, _ = rand.Read(nonce)
-	return p.mark(folder, nonce)
+	return p.mark(of, thing, nonce)
 }
 
-func (p Pair) mark(folder string, nonce []byte) (string, error) {
-	key, err := sealedfile.Key(p.Conversation, markLabel)
+func (p Pair) mark(of Marked, thing string, nonce []byte) (string, error) {
+	key, err := sealedfile.Key(p.Conversation, string(of))
 	if err != nil {
 		return "", err
 	}
 	sum := hmac.New(sha256.New, key[:])
-	fmt.Fprintf(sum, "%s|%s|%x|%s", p.Agent, p.Owner, nonce, folder)
+	fmt.Fprintf(sum, "%s|%s|%x|%s", p.Agent, p.Owner, nonce, thing)
 	return hex.EncodeToString(sum.Sum(nonce)), nil
 }
 
-// Marks reports whether a mark is the pair's, of that folder.
-func (p Pair) Marks(folder, mark string) bool {
+// Marks reports whether a mark is the pair's, of that thing.
+func (p Pair) Marks(of Marked, thing, mark string) bool {
 	if len(mark) != 2*(nonceBytes+sha256.Size) {
 		return false
 	}
@@ -44,7 +50,7 @@ func (p Pair) Marks(folder, mark string) bool {
 	if err != nil {
 		return false
 	}
-	want, err := p.mark(folder, nonce)
+	want, err := p.mark(of, thing, nonce)
 	return err == nil && hmac.Equal([]byte(want), []byte(mark))
 }
 

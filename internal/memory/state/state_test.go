@@ -337,8 +337,8 @@ func TestOwnMachine(t *testing.T) {
 func TestOwnFolders(t *testing.T) {
 	ctx := t.Context()
 	p := Pair{Agent: "a", Owner: "o", Conversation: [32]byte{1}}
-	mark, err := p.Mark("/home/ana/memory")
-	if err != nil || !p.Marks("/home/ana/memory", mark) {
+	mark, err := p.Mark(OfFolder, "/home/ana/memory")
+	if err != nil || !p.Marks(OfFolder, "/home/ana/memory", mark) || p.Marks(OfExport, "/home/ana/memory", mark) {
 		t.Fatal(mark, err)
 	}
 	other, turned := p, p
@@ -350,7 +350,7 @@ func TestOwnFolders(t *testing.T) {
 		{p, "/home/ana/memory2", mark}, {other, "/home/ana/memory", mark}, {turned, "/home/ana/memory", mark},
 		{p, "/home/ana/memory", ""}, {p, "/home/ana/memory", mark[:len(mark)-2]}, {p, "/home/ana/memory", map[bool]string{true: "11", false: "00"}[mark[:2] == "00"] + mark[2:]}, {p, "/home/ana/memory", strings.Repeat("zz", len(mark)/2)},
 	} {
-		if x.p.Marks(x.folder, x.mark) {
+		if x.p.Marks(OfFolder, x.folder, x.mark) {
 			t.Errorf("%v takes the mark %q in %s", x.p, x.mark, x.folder)
 		}
 	}

@@ -38,7 +38,7 @@ func (f *Options) Flags(c *cobra.Command) {
 	fs.StringVar(&f.From, "from", "", "read what another tool remembers: `SOURCE` is "+strings.Join(foreign.Names(), ", "))
 	_ = c.RegisterFlagCompletionFunc("from", cobra.FixedCompletions(foreign.Names(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
 	fs.StringVar(&f.Prefix, "prefix", "", "with --from: `SLUG` below which everything goes (default mem/imported/SOURCE)")
-	fs.StringVar(&f.Trust, "trust", "", "`observed` if you vouch for all of it as if the agent had written it (default external, but for the agent's own folder)")
+	fs.StringVar(&f.Trust, "trust", "", "`observed` if you vouch for all of it as if the agent had written it (default external, but for the agent's own folder or export)")
 	fs.BoolVar(&f.Update, "update", false, "with --from: also write what has changed at its source since it was imported")
 	cliutil.SecretFlag(c, &f.Allow)
 }
@@ -187,6 +187,10 @@ func (f Options) check() (foreign.Source, frontmatter.Stamp, error) {
 // readSource reads a folder or a file. Nothing outside of the folder is read,
 // whatever links in it say.
 func readSource(env *cliutil.Env, source foreign.Source, path, prefix string) (foreign.Result, error) {
+	s, err := env.Settings()
+	if err != nil {
+		return foreign.Result{}, err
+	}
 	whole, err := filepath.Abs(env.Path(path))
 	if err != nil {
 		return foreign.Result{}, exit.BadUsage(err)
@@ -195,7 +199,7 @@ func readSource(env *cliutil.Env, source foreign.Source, path, prefix string) (f
 	if err != nil {
 		return foreign.Result{}, exit.Usagef("%s: %w", path, cause(err))
 	}
-	o := foreign.Options{Prefix: strings.TrimSuffix(prefix, "/")}
+	o := foreign.Options{Owner: s.Owner, Prefix: strings.TrimSuffix(prefix, "/")}
 	if o.Prefix != "" {
 		slug, err := nipae.NormalizeSlug(o.Prefix)
 		if err != nil {
