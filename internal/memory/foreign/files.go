@@ -208,7 +208,7 @@ func readFolder(r *reader) {
 			return
 		}
 		if r.only != "" && strings.HasSuffix(lower, ".jsonl") {
-			r.lines(name, func(n int, line []byte) { r.exported(name, n, line) })
+			r.values(name, func(n int, line []byte) { r.exported(name, n, line) })
 			return
 		}
 		if !isNote(name) {

@@ -15,16 +15,32 @@ import (
 
 // mem0Memory is one memory, as the platform's API and the library give it.
 type mem0Memory struct {
-	ID         string         `json:"id"`
+	ID         ident          `json:"id"`
 	Memory     string         `json:"memory"`
 	Text       string         `json:"text"`
-	UserID     string         `json:"user_id"`
-	AgentID    string         `json:"agent_id"`
-	AppID      string         `json:"app_id"`
-	RunID      string         `json:"run_id"`
+	UserID     ident          `json:"user_id"`
+	AgentID    ident          `json:"agent_id"`
+	AppID      ident          `json:"app_id"`
+	RunID      ident          `json:"run_id"`
 	Categories []string       `json:"categories"`
 	Metadata   map[string]any `json:"metadata"`
 	CreatedAt  string         `json:"created_at"`
+	Expires    ident          `json:"expiration_date"`
+}
+
+// ident is a text, or a number as it is written: stores count their rows.
+type ident string
+
+func (id *ident) UnmarshalJSON(raw []byte) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err == nil {
+		*id = ident(text)
+		return nil
+	}
+	var n json.Number
+	err := json.Unmarshal(raw, &n)
+	*id = ident(n)
+	return err
 }
 
 // mem0File is an answer of get_all, or an export.
@@ -44,7 +60,7 @@ func readMem0(r *reader) {
 	r.files(nil, func(name string) {
 		switch ext := strings.ToLower(path.Ext(name)); {
 		case ext == ".jsonl" || ext == ".ndjson":
-			r.lines(name, func(n int, line []byte) { r.mem0Memory(name, "line "+number(n), line) })
+			r.values(name, func(n int, value []byte) { r.mem0Memory(name, "line "+number(n), value) })
 		case ext == ".json" || r.only != "":
 			r.mem0JSON(name)
 		default:
@@ -89,21 +105,24 @@ func (r *reader) mem0JSON(name string) {
 func (r *reader) mem0Memory(name, at string, raw []byte) {
 	var m mem0Memory
 	if err := json.Unmarshal(raw, &m); err != nil {
-		r.leave(name+"#"+at, "not a memory: %s", "id, memory and created_at must be texts, categories a list, metadata an object")
+		r.leave(name+"#"+at, "not a memory: %s", "id must be a text or a number, memory and created_at texts, categories a list, metadata an object")
 		return
 	}
 	text := cmp.Or(m.Memory, m.Text)
-	d := &draft{file: name, part: cmp.Or(m.ID, hashOf(text)), tags: m.Categories, when: mem0Time(m.CreatedAt), text: text + "\n"}
+	d := &draft{file: name, part: cmp.Or(string(m.ID), hashOf(text)), tags: m.Categories, when: mem0Time(m.CreatedAt), text: text + "\n"}
 	if strings.TrimSpace(text) == "" {
 		r.leave(name+"#"+at, "a memory without a text")
 		return
 	}
-	d.slug = []string{cmp.Or(m.UserID, m.AgentID, m.AppID, "all"), told(text, cmp.Or(m.ID, text))}
+	d.slug = []string{string(cmp.Or(m.UserID, m.AgentID, m.AppID, "all")), told(text, cmp.Or(string(m.ID), text))}
 	if m.ID != "" {
-		d.id = hashOf(m.ID)
+		d.id = hashOf(string(m.ID))
 	}
 	if m.UserID != "" {
-		d.who = []string{m.UserID}
+		d.who = []string{string(m.UserID)}
+	}
+	if m.Expires != "" { // a claim: what is imported does not expire by itself
+		d.fields = append(d.fields, frontmatter.Field{Key: "expires_claimed", Value: frontmatter.String(cutLine(shown(string(m.Expires)), 64))})
 	}
 	var pairs []frontmatter.Pair
 	for _, key := range slices.Sorted(maps.Keys(m.Metadata)) {
@@ -117,9 +136,9 @@ func (r *reader) mem0Memory(name, at string, raw []byte) {
 			r.leave(d.from(), "metadata %s, which is no word or number", key)
 		}
 	}
-	for key, id := range map[string]string{"agent_id": m.AgentID, "app_id": m.AppID, "run_id": m.RunID} {
+	for key, id := range map[string]ident{"agent_id": m.AgentID, "app_id": m.AppID, "run_id": m.RunID} {
 		if id != "" {
-			pairs = append(pairs, frontmatter.Pair{Key: key, Value: cutLine(shown(id), 300)})
+			pairs = append(pairs, frontmatter.Pair{Key: key, Value: cutLine(shown(string(id)), 300)})
 		}
 	}
 	if len(pairs) > 0 {
@@ -152,8 +171,9 @@ func mem0Time(s string) string {
 	return s
 }
 
-// graphLine is one line of server-memory's file.
-type graphLine struct {
+// graphValue is an entity or a relation, as a line of server-memory's file or in
+// what its read_graph gives, which is several of them.
+type graphValue struct {
 	Type         string            `json:"type"`
 	Name         string            `json:"name"`
 	EntityType   string            `json:"entityType"`
@@ -161,64 +181,106 @@ type graphLine struct {
 	From         string            `json:"from"`
 	To           string            `json:"to"`
 	RelationType string            `json:"relationType"`
+	Entities     []json.RawMessage `json:"entities"`
+	Relations    []json.RawMessage `json:"relations"`
 }
 
-// readMCPMemory reads lines of entities and relations. An entity becomes a
-// memory: its observations as a list, its relations below them.
+// readMCPMemory reads entities and relations: on lines, in a list, or as read_graph
+// gives them. An entity becomes a memory: its observations as a list, its relations
+// below them.
 func readMCPMemory(r *reader) {
 	r.files(nil, func(name string) {
 		if ext := strings.ToLower(path.Ext(name)); r.only == "" && ext != ".jsonl" && ext != ".json" {
 			r.leaveFile(name)
 			return
 		}
-		r.graph(name)
+		g := &graph{reader: r, name: name, entities: map[string]*draft{}, texts: map[string]*strings.Builder{}}
+		r.values(name, func(n int, raw []byte) { g.value(place(name, n), raw, "") })
+		g.finish()
 	})
 }
 
-func (r *reader) graph(name string) {
-	entities, texts := map[string]*draft{}, map[string]*strings.Builder{}
-	var order []string
-	var relations []graphLine
-	var at []int
-	r.lines(name, func(n int, line []byte) {
-		var g graphLine
-		if err := json.Unmarshal(line, &g); err != nil {
-			r.leave(place(name, n), "not a line of a knowledge graph")
-			return
+// graph is a knowledge graph that is being read.
+type graph struct {
+	*reader
+	name      string
+	entities  map[string]*draft
+	texts     map[string]*strings.Builder
+	order     []string
+	relations []graphValue
+	at        []string // where the relations stand
+}
+
+// anyKind is what a list without a name holds.
+const anyKind = "value"
+
+// value takes what stands somewhere. kind is what a list says that it is; "" for what
+// is in no list, and may be some.
+func (g *graph) value(where string, raw []byte, kind string) {
+	var v graphValue
+	var list []json.RawMessage
+	if kind == "" && json.Unmarshal(raw, &list) == nil && list != nil {
+		g.all(where, list, anyKind)
+		return
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		g.leave(where, "not a line of a knowledge graph")
+		return
+	}
+	if kind == "" && v.Type == "" && v.Name == "" && v.Entities != nil {
+		g.all(where, v.Entities, "entity")
+		g.all(where, v.Relations, "relation")
+		return
+	}
+	if v.Type == "" && kind != anyKind { // which read_graph may leave out
+		v.Type = kind
+	}
+	switch {
+	case (v.Type == "entity" || v.Type == "" && (v.EntityType != "" || v.Observations != nil)) && strings.TrimSpace(v.Name) != "":
+		g.entity(where, v)
+	case (v.Type == "relation" || v.Type == "" && v.RelationType != "") && v.From != "" && v.To != "":
+		g.relations, g.at = append(g.relations, v), append(g.at, where)
+	default:
+		g.leave(where, "neither an entity nor a relation")
+	}
+}
+
+func (g *graph) all(where string, list []json.RawMessage, kind string) {
+	for i, one := range list {
+		g.value(where+" ("+kind+" "+number(i+1)+")", one, kind)
+	}
+}
+
+func (g *graph) entity(where string, v graphValue) {
+	text := g.texts[v.Name]
+	if text == nil {
+		text = &strings.Builder{}
+		text.WriteString("# " + shown(v.Name) + "\n\n")
+		g.entities[v.Name] = &draft{file: g.name, part: v.Name, slug: []string{v.Name}, names: []string{v.Name}, tags: []string{v.EntityType}}
+		g.texts[v.Name], g.order = text, append(g.order, v.Name)
+	}
+	for _, raw := range v.Observations {
+		var observed string
+		if err := json.Unmarshal(raw, &observed); err != nil || observed == "" {
+			g.leave(where, "an observation of %s that is no text", v.Name)
+			continue
 		}
-		switch {
-		case g.Type == "entity" && strings.TrimSpace(g.Name) != "":
-			d := entities[g.Name]
-			if d == nil {
-				d = &draft{file: name, part: g.Name, slug: []string{g.Name}, names: []string{g.Name}, tags: []string{g.EntityType}}
-				texts[g.Name] = &strings.Builder{}
-				texts[g.Name].WriteString("# " + shown(g.Name) + "\n\n")
-				entities[g.Name], order = d, append(order, g.Name)
-			}
-			for _, raw := range g.Observations {
-				var text string
-				if err := json.Unmarshal(raw, &text); err != nil {
-					r.leave(place(name, n), "an observation of %s that is no text", g.Name)
-					continue
-				}
-				texts[g.Name].WriteString(listItem(text))
-			}
-		case g.Type == "relation" && g.From != "" && g.To != "":
-			relations, at = append(relations, g), append(at, n)
-		default:
-			r.leave(place(name, n), "neither an entity nor a relation")
-		}
-	})
-	for i, g := range relations {
-		if d := entities[g.From]; d != nil {
-			d.relations = append(d.relations, relation{g.RelationType, g.To})
+		text.WriteString(listItem(observed))
+	}
+}
+
+// finish adds the entities with their relations.
+func (g *graph) finish() {
+	for i, v := range g.relations {
+		if d := g.entities[v.From]; d != nil {
+			d.relations = append(d.relations, relation{v.RelationType, v.To})
 		} else {
-			r.leave(place(name, at[i]), "a relation of %s, which is no entity here", g.From)
+			g.leave(g.at[i], "a relation of %s, which is no entity here", v.From)
 		}
 	}
-	for _, key := range order {
-		entities[key].text = texts[key].String()
-		r.add(entities[key])
+	for _, key := range g.order {
+		g.entities[key].text = g.texts[key].String()
+		g.add(g.entities[key])
 	}
 }
 
@@ -227,10 +289,16 @@ func listItem(text string) string {
 	return "- " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ") + "\n"
 }
 
-// lines calls visit for each line of a file that is not blank, counted from 1.
-func (r *reader) lines(name string, visit func(n int, line []byte)) {
+// values calls visit for each value of JSON in a file, with the line on which it
+// begins, from 1: the one that the file is, or all those of each line. What is none
+// is visited as it stands, to the end of its line.
+func (r *reader) values(name string, visit func(n int, value []byte)) {
 	raw, ok := r.read(name, maxExport)
 	if !ok {
+		return
+	}
+	if notText(string(raw)) == "" && json.Valid(raw) {
+		visit(1, raw)
 		return
 	}
 	n := 0
@@ -244,8 +312,22 @@ func (r *reader) lines(name string, visit func(n int, line []byte)) {
 		case why != "":
 			r.leave(place(name, n), "%s", why)
 		default:
-			visit(n, []byte(line))
+			eachValue([]byte(line), func(value []byte) { visit(n, value) })
 		}
+	}
+}
+
+// eachValue calls visit for the values that stand one after the other: two writers at
+// once leave no line end between theirs.
+func eachValue(line []byte, visit func([]byte)) {
+	in := json.NewDecoder(bytes.NewReader(line))
+	for from := int64(0); from < int64(len(line)); from = in.InputOffset() {
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			visit(line[from:])
+			return
+		}
+		visit(value)
 	}
 }
 
