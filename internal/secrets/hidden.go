@@ -2,6 +2,7 @@ package secrets
 
 import (
 	encoding "encoding/base64"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,12 +12,12 @@ import (
 // Values that were taken apart or wrapped, on purpose or by a program.
 
 // separator returns how long the separator at a position is, 0 if there is
-// none: space, a line end, or a character without width.
+// none: space, a line end, a sign, or a character without width.
 func separator(text string, at int) int {
 	if at >= len(text) {
 		return 0
 	}
-	if strings.IndexByte(" \t\r\n", text[at]) >= 0 {
+	if strings.IndexByte(" \t\r\n.,:;-_|/*", text[at]) >= 0 {
 		return 1
 	}
 	switch r, size := utf8.DecodeRuneInString(text[at:]); r {
@@ -58,13 +59,27 @@ func (s *scanner) brokenKey(at int) (Finding, bool) {
 	return Finding{Kind: "Nostr secret key", Start: at, End: end}, true
 }
 
+// reversedKey finds an nsec that is written backwards.
+func (s *scanner) reversedKey(at int) (Finding, bool) {
+	end := s.run(alnum, at)
+	if end-at != len("nsec1")+58 || s.text[end-1]|0x20 != 'n' {
+		return Finding{}, false
+	}
+	key := []byte(strings.ToLower(s.text[at:end]))
+	slices.Reverse(key)
+	if !strings.HasPrefix(string(key), "nsec1") || !bechHolds(string(key)) {
+		return Finding{}, false
+	}
+	return Finding{Kind: "Nostr secret key", Start: at, End: end}, true
+}
+
 // bechHolds checks the sum of a bech32 text (BIP-173) in lower case.
 func bechHolds(text string) bool {
 	_, _, version, err := bech32.DecodeGeneric(text)
 	return err == nil && version == bech32.Version0
 }
 
-// groupedHex finds 64 hex digits in groups of one size with the same sign
+// groupedHex finds 64 hex digits in groups of one size with signs or line ends
 // between them, beside a word that says that they are secret.
 func (s *scanner) groupedHex(at int) (Finding, bool) {
 	const digits = 64
@@ -72,21 +87,21 @@ func (s *scanner) groupedHex(at int) (Finding, bool) {
 	for size < digits && at+size < len(s.text) && hex.has(s.text[at+size]) {
 		size++
 	}
-	if size < 2 || size > 32 || digits%size != 0 || at+size >= len(s.text) {
+	if size < 2 || size > 32 || digits%size != 0 {
 		return Finding{}, false
 	}
-	sign := s.text[at+size]
-	if strings.IndexByte(": -._", sign) < 0 {
-		return Finding{}, false
-	}
-	end, groups := at+size, digits/size
-	for range groups - 1 {
-		if end >= len(s.text) || s.text[end] != sign || !hexGroup(s.text, end+1, size) {
+	end, between := at+size, ""
+	for range digits/size - 1 {
+		next := end
+		for next < len(s.text) && next-end < maxSeparators && strings.IndexByte(" \t\r\n:-._,", s.text[next]) >= 0 {
+			next++
+		}
+		if next == end || !hexGroup(s.text, next, size) {
 			return Finding{}, false
 		}
-		end += 1 + size
+		between, end = s.text[end:next], next+size
 	}
-	if end < len(s.text) && (alnum.has(s.text[end]) || s.text[end] == sign && hexGroup(s.text, end+1, size)) {
+	if end < len(s.text) && (alnum.has(s.text[end]) || strings.HasPrefix(s.text[end:], between) && hexGroup(s.text, end+len(between), size)) {
 		return Finding{}, false
 	}
 	if distinct(s.text[at:end]) < 8 || !s.saidSecret(at, end) {

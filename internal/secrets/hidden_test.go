@@ -30,7 +30,7 @@ func encoded(text string) string { return encoding.StdEncoding.EncodeToString([]
 
 // A phrase of the test vectors of BIP-39, and one whose sum does not hold.
 const (
-	phrase12 = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+	phrase12 = "scheme spot photo card baby mountain device kick cradle pact join borrow"
 	phrase24 = "hamster diagram private dutch cause delay private meat slide toddler razor book happy fancy gospel tennis maple dilemma loan word shrug inflict delay length"
 	notQuite = "legal winner thank year wave sausage worth useful legal winner thank year"
 )

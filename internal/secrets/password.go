@@ -1,8 +1,11 @@
 package secrets
 
 import (
+	_ "embed"
+	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Bounds of what is looked at for a password, in bytes.
@@ -33,12 +36,23 @@ func (s *scanner) addressPassword(at int) (Finding, bool) {
 	return Finding{Kind: "password in an address", Start: from + colon + 1, End: from + last}, true
 }
 
+//go:embed standins.json
+var standInsJSON []byte
+
+// standIns are words of several languages in a password that only stands for one, in
+// small letters as far as they are ASCII. The owner's page reads the same file.
+var standIns = sync.OnceValue(func() (words []string) {
+	if err := json.Unmarshal(standInsJSON, &words); err != nil {
+		panic(err) // it is part of the program
+	}
+	return words
+})
+
 // made reports whether a password only stands for one.
 func made(value string) bool {
 	lower := strings.ToLower(value)
 	return value == "" || strings.ContainsAny(value, "${}[]<>*%…") && !strings.Contains(value, "%2") && !strings.Contains(value, "%4") ||
-		strings.Contains(lower, "password") || strings.Contains(lower, "secret") || strings.Contains(lower, "example") || strings.Contains(lower, "xxx") ||
-		strings.Contains(lower, "changeme") || strings.Contains(lower, "redacted") || distinct(lower) < 3
+		distinct(lower) < 3 || slices.ContainsFunc(standIns(), func(word string) bool { return strings.Contains(lower, word) })
 }
 
 // passwordWords begin what says what a password is.

@@ -24,55 +24,74 @@ var phraseWords = sync.OnceValue(func() (words []string) {
 const (
 	minPhrase = 12 // words of the shortest phrase
 	maxPhrase = 24
+	// moreWords is how many words of the list may stand around a phrase: a longer run
+	// is a log or a list, in which sums come up by chance.
+	moreWords = 4
 	// maxPhraseGap bounds what stands between two words, in bytes.
 	maxPhraseGap = 12
 )
 
-// phrase finds the words from which a wallet is made (BIP-39). They are
-// everyday words, of which even twelve in a row may come up by chance: their
-// checksum tells, or what is said before them.
+// phrase finds the words from which a wallet is made (BIP-39). They are everyday
+// words, of which even twelve in a row may come up by chance: their checksum tells, or
+// that they are called so. A run of words is looked at once, as a whole.
 func (s *scanner) phrase(at int) (Finding, bool) {
-	run := s.listWords(at)
-	if len(run) < minPhrase {
+	if at < s.wordsEnd {
 		return Finding{}, false
 	}
-	for size := len(run) - len(run)%3; size >= minPhrase; size -= 3 {
-		if phraseHolds(run[:size]) {
-			return Finding{Kind: "seed phrase", Start: at, End: run[size-1].end}, true
+	run, counted := s.listWords(at)
+	from, size := s.calledPhrase(run)
+	if size == 0 && counted && len(run) <= maxPhrase+moreWords {
+		from, size = summed(run)
+	}
+	if size == 0 {
+		return Finding{}, false
+	}
+	return Finding{Kind: "seed phrase", Start: run[from].start, End: run[from+size-1].end}, true
+}
+
+// summed returns the first part of a run whose checksum holds, the longest there.
+func summed(run []listWord) (from, size int) {
+	for from := range min(moreWords+1, len(run)) {
+		for size := maxPhrase; size >= minPhrase && size >= len(run)-moreWords; size -= 3 {
+			if from+size <= len(run) && 5*different(run[from:from+size]) >= 4*size && phraseHolds(run[from:from+size]) {
+				return from, size
+			}
 		}
 	}
-	if s.saidPhrase(at) {
-		return Finding{Kind: "seed phrase", Start: at, End: run[len(run)-1].end}, true
-	}
-	return Finding{}, false
+	return 0, 0
 }
 
 // listWord is a word of the list in the text.
 type listWord struct{ number, start, end int }
 
 // listWords returns the words of the list that stand one after the other from a
-// position on, at most as many as a phrase has. Those that were found for the
-// word before are not looked up again.
-func (s *scanner) listWords(at int) []listWord {
-	for len(s.words) > 0 && s.words[0].start < at {
-		s.words = s.words[1:]
-	}
-	from := at
-	if n := len(s.words); n > 0 && s.words[0].start == at {
-		from = phraseGap(s.text, s.words[n-1].end)
-	} else {
-		s.words = s.words[:0]
-	}
-	for len(s.words) < maxPhrase && from >= 0 && from < len(s.text) {
+// position on, at most one more than there may be around a phrase, and whether the
+// numbers between them count up, if there are any.
+func (s *scanner) listWords(at int) (run []listWord, counted bool) {
+	last, counted := 0, true
+	for from := at; from >= 0 && from < len(s.text); {
 		end := s.run(alnum, from)
 		i := wordNumber(s.text[from:end])
 		if i < 0 {
 			break
 		}
-		s.words = append(s.words, listWord{i, from, end})
-		from = phraseGap(s.text, end)
+		if s.wordsEnd = end; len(run) <= maxPhrase+moreWords {
+			run = append(run, listWord{i, from, end})
+		}
+		var n int
+		if from, n = phraseGap(s.text, end); n >= 0 {
+			counted, last = counted && n > last, n
+		}
 	}
-	return s.words
+	return run, counted
+}
+
+func different(run []listWord) int {
+	met := map[int]bool{}
+	for _, w := range run {
+		met[w.number] = true
+	}
+	return len(met)
 }
 
 // wordNumber returns the place of a word in the list, -1 if it is not there.
@@ -87,19 +106,27 @@ func wordNumber(word string) int {
 	return i
 }
 
-// phraseGap returns where the next word of a phrase begins, -1 if something
-// else stands between: spaces, line ends, commas, and numbers of a list may.
-func phraseGap(text string, at int) int {
+// phraseGap returns where the next word of a phrase begins, -1 if something else
+// stands between: spaces, line ends, commas, and a number of a list may, as it does
+// not in dates. n is that number, -1 for none.
+func phraseGap(text string, at int) (next, n int) {
+	n = -1
 	for end := at; end < len(text) && end-at <= maxPhraseGap; end++ {
 		switch c := text[end]; {
-		case digit.has(c), strings.IndexByte(" \t\r\n,;|/.)-\"'", c) >= 0:
-		case alnum.has(c) && end > at:
-			return end
+		case digit.has(c) && n < 0:
+			n = int(c - '0')
+		case digit.has(c) && n < 10 && digit.has(text[end-1]) && !digit.has(text[end-2]):
+			n = 10*n + int(c-'0')
+		case c == '\n' && strings.IndexByte(text[at:end], c) >= 0: // another paragraph
+			return -1, -1
+		case strings.IndexByte(" \t\r\n,;|/)-*`[]\"'", c) >= 0, (c == ':' || c == '.') && n >= 0:
+		case alnum.has(c) && !digit.has(c) && end > at:
+			return end, n
 		default:
-			return -1
+			return -1, -1
 		}
 	}
-	return -1
+	return -1, -1
 }
 
 // phraseHolds checks the sum in the last bits of a phrase.
@@ -118,9 +145,30 @@ func phraseHolds(words []listWord) bool {
 	return bits[size]>>(8-check) == sum[0]>>(8-check)
 }
 
-// saidPhrase reports whether the words before a phrase say that it is one.
-func (s *scanner) saidPhrase(at int) bool {
-	before := strings.ToLower(s.text[max(0, at-wordsBefore):at])
+// calledPhrase returns the part of a run that is called a phrase by a word before it,
+// behind it, or among the first or last of the run; half of it may be repeated.
+func (s *scanner) calledPhrase(run []listWord) (from, size int) {
+	if len(run) < minPhrase {
+		return 0, 0
+	}
+	for i := min(moreWords, len(run)-minPhrase); i >= 0 && size == 0; i-- {
+		if start := run[i].start; called(s.text[max(0, start-wordsBefore):start]) {
+			from, size = i, min(len(run)-i, maxPhrase)
+		}
+	}
+	last := run[max(minPhrase, len(run)-moreWords)-1].end
+	if size == 0 && len(run) <= maxPhrase+moreWords && called(s.text[last:min(len(s.text), s.wordsEnd+wordsAfter)]) {
+		size = min(len(run), maxPhrase)
+	}
+	if 2*different(run[from:from+size]) < size {
+		return 0, 0
+	}
+	return from, size
+}
+
+// called reports whether words say that a phrase is beside them.
+func called(words string) bool {
+	words = strings.ToLower(words)
 	said := []string{"seed", "mnemonic", "recovery", "backup phrase", "secret phrase", "wallet", "bip39", "bip-39"}
-	return slices.ContainsFunc(said, func(word string) bool { return strings.Contains(before, word) })
+	return slices.ContainsFunc(said, func(word string) bool { return strings.Contains(words, word) })
 }

@@ -32,8 +32,8 @@ type scanner struct {
 	runs  [setCount]span
 	noEnd bool // there is no END line of a key block in the rest
 
-	words  []listWord // see listWords
-	inside bool       // the text was written in base64 in another
+	wordsEnd int  // where the run of list words ends that was looked at last
+	inside   bool // the text was written in base64 in another
 }
 
 // span is where a run of bytes begins and ends.
@@ -67,7 +67,7 @@ func (s *scanner) find(at int) (Finding, bool) {
 	}
 	for _, special := range []func(*scanner, int) (Finding, bool){
 		(*scanner).hexKey, (*scanner).webToken, (*scanner).botToken, (*scanner).azureSecret, (*scanner).walletKey, (*scanner).natsSeed,
-		(*scanner).awsSecret, (*scanner).bunker, (*scanner).brokenKey, (*scanner).groupedHex, (*scanner).addressPassword,
+		(*scanner).awsSecret, (*scanner).bunker, (*scanner).brokenKey, (*scanner).reversedKey, (*scanner).groupedHex, (*scanner).addressPassword,
 		(*scanner).saidPassword, (*scanner).phrase, (*scanner).encoded,
 	} {
 		if f, ok := special(s, at); ok {

@@ -46,17 +46,31 @@ func (e *Error) Error() string {
 // Check returns an *Error if there is a finding in text, else nil.
 func Check(text string) error { return failure(text, Find(text)) }
 
+// besideAdded is how much before what is added to a text is looked at with it.
+const besideAdded = 256
+
 // CheckChange is Check for an edit: values that were found in the old text as
 // well do not count. So whoever allowed a secret once can go on changing the
-// rest.
+// rest. What only adds to the old text is judged by that and what is right before it.
 func CheckChange(old, text string) error {
-	found := Find(text)
+	before := 0
+	if strings.HasPrefix(text, old) {
+		before = max(0, len(old)-besideAdded)
+		for before > 0 && text[before-1] > ' ' && len(old)-before < 2*besideAdded { // no half of a word
+			before--
+		}
+	}
+	old = old[before:]
+	found := Find(text[before:])
 	if len(found) == 0 {
 		return nil
 	}
 	had := map[string]bool{}
 	for _, f := range Find(old) {
 		had[old[f.Start:f.End]] = true
+	}
+	for i := range found {
+		found[i].Start, found[i].End = found[i].Start+before, found[i].End+before
 	}
 	return failure(text, slices.DeleteFunc(found, func(f Finding) bool { return had[text[f.Start:f.End]] }))
 }

@@ -118,7 +118,7 @@ func special(t *testing.T, r *rand.Rand) (all []string) {
 		hex64, hex128 := drawn(r, "hex", 64), drawn(r, "hex", 128)
 		word := pick(r, []string{"secret", "nsec", "privateKey", "api key", "pubkey", "event", "id", "seed for", "SECRET_KEY", "the public key", "key", "nothing", "aes key", "sk", "note"})
 		all = append(all, word+": "+hex64, word+"=0x"+hex64, word+"\n"+hex64, hex64+" ("+word+")", hex64+" = "+word, hex128+"\n"+word, word+" "+hex128, hex64+" — "+word, word+" id "+hex64,
-			word+" "+grouped(hex64, pick(r, []int{2, 4, 8, 16, 32}), pick(r, []string{":", " ", "-", "_", ".", ","})))
+			word+" "+grouped(hex64, pick(r, []int{2, 4, 8, 16, 32}), pick(r, []string{":", " ", "-", "_", ".", ",", ", ", ":\n  ", " : ", "\r\n"})))
 		all = append(all, "eyJ"+drawn(r, "word", 10+r.IntN(20))+".eyJ"+drawn(r, "word", 8+r.IntN(20))+"."+drawn(r, "word", 15+r.IntN(20)))
 		all = append(all, drawn(r, "digit", 7+r.IntN(4))+":AA"+drawn(r, "word", 32+r.IntN(3)), "M"+drawn(r, "alnum", 22+r.IntN(6))+"."+drawn(r, "word", 6)+"."+drawn(r, "word", 26+r.IntN(4)))
 		all = append(all, drawn(r, "alnum", 3)+drawn(r, "digit", 1)+"Q~"+drawn(r, "dotted", 30+r.IntN(6)), "S"+pick(r, []string{"U", "A", "X", "Z"})+strings.NewReplacer("0", "2", "1", "3", "8", "4", "9", "5").Replace(drawn(r, "upper", 56)))
@@ -127,12 +127,13 @@ func special(t *testing.T, r *rand.Rand) (all []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, nsec, strings.ToUpper(nsec), broken(r, nsec, " "), broken(r, nsec, "\u200b"), broken(r, nsec, "\r\n"), broken(r, nsec, "\u00ad"), broken(r, nsec, "-"))
+		all = append(all, nsec, strings.ToUpper(nsec), broken(r, nsec, " "), broken(r, nsec, "\u200b"), broken(r, nsec, "\r\n"), broken(r, nsec, "\u00ad"), broken(r, nsec, "-"), backwards(nsec), strings.ToUpper(backwards(nsec)), backwards(nsec[1:]), grouped(nsec, 1+r.IntN(9), pick(r, []string{".", "-", ", ", " | ", "/*"})))
 		password := pick(r, []string{drawn(r, "alnum", 4+r.IntN(12)), drawn(r, "url", 10), "hunter2!", "correct horse", "${PASSWORD}", "sha256", "12345678", "p%20w", "geheimß7", "changeme1", "a.b.c1", "(x)123456", "…abc12"})
 		all = append(all, pick(r, []string{"https", "postgres", "x+y-z.1", "a b", strings.Repeat("s", 25)})+"://user:"+password+"@host/db", pick(r, []string{"password", "Passwort", "PASSWORD", "pwd", "passphrase", "Passcode", "passworded"})+
 			pick(r, []string{": ", " is ", "=", " was ", " for the door: ", " => ", "\n", " of \u00e9: ", ":"})+pick(r, []string{password, "\"" + password + "\"", "'" + password + "'", "`" + password, password + "."}))
 		words := mnemonic(t, r)
 		all = append(all, strings.Join(words, " "), strings.Join(words[1:], " ")+" zoo", "seed: "+strings.Join(append(words[1:], words[0]), ", "), numbered(words), strings.ToUpper(strings.Join(words, "\n")))
+		all = append(all, around(r, words), around(r, words), around(r, append(words[1:], words[0])), numbered(slices.Concat(words[3:], words[:3])), strings.Join(words, pick(r, []string{", ", "\n\n", "\" \"", " 1 ", " 007 ", ": ", ". ", "|", " 2026-01-01 "})))
 		token := "ghp_" + drawn(r, "alnum", 36)
 		all = append(all, base64.StdEncoding.EncodeToString([]byte(token)), base64.RawURLEncoding.EncodeToString([]byte("token="+token+"\n")), base64.StdEncoding.EncodeToString([]byte("\x00"+token)))
 		kind := pick(r, []string{"RSA PRIVATE KEY", "PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "OPENSSH PRIVATE KEY", "PUBLIC KEY", "CERTIFICATE"})
@@ -214,6 +215,23 @@ func mnemonic(t *testing.T, r *rand.Rand) (words []string) {
 	return words
 }
 
+// around puts words of the list, some of which say what a phrase is, before and behind one.
+func around(r *rand.Rand, words []string) string {
+	some := func() (all []string) {
+		for range r.IntN(4) {
+			all = append(all, pick(r, []string{"abandon", "wallet", "seed", "phrase", "zoo", "the seed of", "mnemonic:", "zoo 3"}))
+		}
+		return all
+	}
+	return strings.Join(slices.Concat(some(), words, some()), " ")
+}
+
+func backwards(text string) string {
+	raw := []byte(text)
+	slices.Reverse(raw)
+	return string(raw)
+}
+
 func numbered(words []string) string {
 	var b strings.Builder
 	for i, w := range words {
@@ -222,7 +240,7 @@ func numbered(words []string) string {
 	return b.String()
 }
 
-var writtenSecrets = []string{"", "a plain text of no secrets", "sk-this-is-a-slug-with-many-words-in-it-and-no-key", "\ufeffpassword: hunter2x\ufeff", "my npub1" + strings.Repeat("q", 58), strings.Repeat("-----BEGIN RSA PRIVATE KEY-----\n", 3),
+var writtenSecrets = []string{"password: contraseña1", "password: Пароль1", "password: ПАРОЛЬ1", "PASSWORD: MOT DE PASSE 1", "", "a plain text of no secrets", "sk-this-is-a-slug-with-many-words-in-it-and-no-key", "\ufeffpassword: hunter2x\ufeff", "my npub1" + strings.Repeat("q", 58), strings.Repeat("-----BEGIN RSA PRIVATE KEY-----\n", 3),
 	"the password is a word", "password: \"wo rd\"", "eyJ.eyJ.", "nsec1", "nsec1" + strings.Repeat("q", 58), strings.Repeat("abandon ", 11) + "about", "seed " + strings.Repeat("abandon ", 12), "commit " + strings.Repeat("0123456789abcdef", 4),
 	"secret " + strings.Repeat("0123456789abcdef", 4), "😀 secret " + strings.Repeat("0123456789abcdef", 4) + " 😀", "passwd=" + strings.Repeat("é1", 90),
 	"the secret note about it: " + hexDigits, "the secret note " + hexDigits, "secret of event: " + hexDigits, "secret of the event that was: " + hexDigits}

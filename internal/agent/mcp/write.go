@@ -117,10 +117,11 @@ func guard(secret, placeholder bool) func(old, text string) error {
 		if secrets == nil {
 			return nil
 		}
-		if err := secrets(old, frontmatter.Parse(text).Body()); err != nil {
+		body := frontmatter.Parse(text).Body()
+		if err := secrets(frontmatter.Parse(old).Body(), body); err != nil {
 			return err // its lines are those that the caller counts
 		}
-		return secrets(old, text)
+		return secrets(old, strings.TrimSuffix(text, body))
 	}
 }
 

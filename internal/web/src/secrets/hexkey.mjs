@@ -7,7 +7,7 @@ import { alnum, hex, lower, placeholder } from './sets.mjs';
 /** @typedef {import('./scan.mjs').Finding} Finding */
 
 export const BEFORE = 64;
-const AFTER = 32;
+export const AFTER = 32;
 
 /** @param {Scanner} s @param {number} at @returns {Finding | null} */
 export function hexKey(s, at) {

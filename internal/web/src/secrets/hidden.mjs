@@ -5,8 +5,8 @@ import { alnum, base64url, bech, distinct, hex, lower } from './sets.mjs';
 
 /** @typedef {import('./scan.mjs').Finding} Finding */
 
-// Space, a line end, or a character without width, in UTF-8.
-const SEPARATOR = /[ \t\r\n]|\xc2[\xad\xa0]|\xe2\x80[\x8b-\x8d\xaf]|\xe2\x81\xa0|\xef\xbb\xbf/y;
+// Space, a line end, a sign, or a character without width, in UTF-8.
+const SEPARATOR = /[ \t\r\n.,:;_|/*-]|\xc2[\xad\xa0]|\xe2\x80[\x8b-\x8d\xaf]|\xe2\x81\xa0|\xef\xbb\xbf/y;
 
 /** @param {Scanner} s @param {number} at @returns {number} the bytes of a separator there */
 function separator(s, at) {
@@ -28,6 +28,14 @@ export function brokenKey(s, at) {
   return s.has(alnum, from) || !bechHolds('nsec', key.slice(human.length)) ? null : { kind: 'Nostr secret key', start: at, end: from };
 }
 
+/** An nsec that is written backwards. @param {Scanner} s @param {number} at @returns {Finding | null} */
+export function reversedKey(s, at) {
+  const end = s.run(alnum, at);
+  if (end - at !== 63 || lower(s.text[end - 1]) !== 'n') return null;
+  const key = [...lower(s.text.slice(at, end))].reverse().join('');
+  return /^nsec1[02-9ac-hj-np-z]{58}$/.test(key) && bechHolds('nsec', key.slice(5)) ? { kind: 'Nostr secret key', start: at, end } : null;
+}
+
 /** The sum of a bech32 text (BIP-173) in lower case. @param {string} human @param {string} data */
 function bechHolds(human, data) {
   let sum = 1;
@@ -43,22 +51,22 @@ function bechHolds(human, data) {
   return sum === 1;
 }
 
-/** 64 hex digits in groups of one size with the same sign between them. @param {Scanner} s @param {number} at @returns {Finding | null} */
+/** 64 hex digits in groups of one size with signs or line ends between them. @param {Scanner} s @param {number} at @returns {Finding | null} */
 export function groupedHex(s, at) {
   let size = 0;
   while (size < 64 && s.has(hex, at + size)) size++;
-  const sign = s.text[at + size];
-  if (size < 2 || size > 32 || 64 % size || sign === undefined || !': -._'.includes(sign)) return null;
+  if (size < 2 || size > 32 || 64 % size) return null;
   const group = (/** @type {number} */ from) => {
     for (let i = 0; i < size; i++) if (!s.has(hex, from + i)) return false;
     return !s.has(hex, from + size);
   };
-  let end = at + size;
+  let end = at + size, between = '';
   for (let i = 1; i < 64 / size; i++) {
-    if (s.text[end] !== sign || !group(end + 1)) return null;
-    end += 1 + size;
+    between = /^[ \t\r\n:._,-]*/.exec(s.text.slice(end, end + 8))?.[0] ?? '';
+    if (!between || !group(end + between.length)) return null;
+    end += between.length + size;
   }
-  if (s.has(alnum, end) || s.text[end] === sign && group(end + 1)) return null;
+  if (s.has(alnum, end) || s.text.startsWith(between, end) && group(end + between.length)) return null;
   return distinct(s.text.slice(at, end)) < 8 || !saidSecret(s, at, end) ? null : { kind: 'secret key in hex', start: at, end };
 }
 

@@ -1,4 +1,5 @@
 // Passwords in addresses, and what a text says is one.
+import standIns from '../../../secrets/standins.json' with { type: 'json' };
 import { alnum, digit, distinct, lower } from './sets.mjs';
 
 /** @typedef {import('./scan.mjs').Scanner} Scanner */
@@ -17,11 +18,14 @@ export function addressPassword(s, at) {
   return { kind: 'password in an address', start: from + colon + 1, end: from + last };
 }
 
+// A character for each byte, as in the text.
+const words = standIns.map((w) => String.fromCharCode(...new TextEncoder().encode(w)));
+
 /** Whether a password only stands for one. @param {string} value */
 function made(value) {
   const s = lower(value);
   return value === '' || /[${}[\]<>*%]|\xe2\x80\xa6/.test(value) && !value.includes('%2') && !value.includes('%4')
-    || ['password', 'secret', 'example', 'xxx', 'changeme', 'redacted'].some((w) => s.includes(w)) || distinct(s) < 3;
+    || distinct(s) < 3 || words.some((w) => s.includes(w));
 }
 
 /** "password is …", "password for the door: …", "PASSWORD=…". @param {Scanner} s @param {number} at @returns {Finding | null} */

@@ -3,7 +3,7 @@
 // in the text: whatever is done at one place is bounded, or remembered.
 import shapes from '../../../secrets/shapes.json' with { type: 'json' };
 import { keyBlock } from './block.mjs';
-import { brokenKey, encoded, groupedHex } from './hidden.mjs';
+import { brokenKey, encoded, groupedHex, reversedKey } from './hidden.mjs';
 import { hexKey } from './hexkey.mjs';
 import { addressPassword, saidPassword } from './password.mjs';
 import { phrase } from './phrase.mjs';
@@ -19,13 +19,14 @@ for (const [prefix, kind, set, min, max, solid] of /** @type {[string, string, s
   byFirst.set(prefix[0], [...byFirst.get(prefix[0]) ?? [], { prefix, kind, body: named[set], min, max, solid }]);
 }
 
-const specials = [hexKey, webToken, botToken, azureSecret, walletKey, natsSeed, awsSecret, bunker, brokenKey, groupedHex, addressPassword, saidPassword, phrase, encoded];
+const specials = [hexKey, webToken, botToken, azureSecret, walletKey, natsSeed, awsSecret, bunker, brokenKey, reversedKey, groupedHex, addressPassword, saidPassword, phrase, encoded];
 
 export class Scanner {
   /** @type {Map<Uint8Array, [number, number]>} */ #runs = new Map();
   /** There is no END line of a key block in the rest. */
   noEnd = false;
-  /** @type {import('./phrase.mjs').ListWord[]} */ words = [];
+  /** Where the run of list words ends that was looked at last. */
+  wordsEnd = 0;
 
   /** @param {string} text a character for each byte @param {boolean} inside whether it was written in base64 in another */
   constructor(text, inside = false) {
