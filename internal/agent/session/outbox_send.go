@@ -18,6 +18,7 @@ import (
 	memorystate "engramd/internal/memory/state"
 	"engramd/internal/memory/write"
 	"engramd/internal/platform/files"
+	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -309,8 +310,9 @@ func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased
 	case c.doubt || head.Hash == "":
 		return "", false, errUnfit
 	}
-	on := &draft{Entry: head}
+	on, had := &draft{Entry: head}, head.Text
 	for _, w := range c.all {
+		had += "\n\n" + w.Text // which was checked, or allowed, when it was kept
 		f := frontmatter.Parse(w.Text).Fields()
 		by := write.Writer{Memory: on, Source: f.Source, Session: f.Session, Project: f.Project, Clock: func() time.Time { return w.At }}
 		if f.Trust == frontmatter.External {
@@ -328,7 +330,8 @@ func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased
 			return "", false, err
 		}
 	}
-	return on.Text, true, nil
+	// What is a secret only by what stands there now.
+	return on.Text, true, secrets.CheckChange(had+"\n\n", on.Text)
 }
 
 // draft is a memory of one text, on which writes are made again.

@@ -314,6 +314,33 @@ func TestOutboxMeets(t *testing.T) {
 	}
 }
 
+// TestOutboxMakesNoSecret: what is none becomes none by the text that it meets, and
+// what was allowed when it was kept goes onto that.
+func TestOutboxMakesNoSecret(t *testing.T) {
+	const hex = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
+	g := newGate(t)
+	here, there := machineAt(t, g.url), machineAt(t, g.relay)
+	s, other := here.session(), there.session()
+	for _, slug := range []nipae.Slug{"mem/half", "mem/allowed"} {
+		setTo(t, s, slug, "one\n", false)
+	}
+	g.set(true)
+	appendTo(t, s, "mem/half", hex, true)
+	appendTo(t, s, "mem/allowed", "secret key: "+hex, true)
+	appendTo(t, other, "mem/half", "secret key:", false)
+	appendTo(t, other, "mem/allowed", "theirs", false)
+	g.set(false)
+	if out := sent(t, s); out.Rebased != 1 || out.Apart != 1 || out.Left != 0 {
+		t.Errorf("%+v", out)
+	}
+	if half, allowed := body(t, other, "mem/half"), body(t, other, "mem/allowed"); half != "one\nsecret key:" || allowed != "one\ntheirs\nsecret key: "+hex {
+		t.Errorf("%q, %q", half, allowed)
+	}
+	if got := apartOf(t, other)["mem/half"]; got != "one\n"+hex+";" {
+		t.Errorf("apart: %q", got)
+	}
+}
+
 // TestOutboxFound: what waits is read in place of what is there, and a write begins
 // with it; nothing of a refusal waits, nor for an owner.
 func TestOutboxFound(t *testing.T) {
