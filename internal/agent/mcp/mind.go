@@ -11,6 +11,7 @@ import (
 	"engramd/internal/agent/view"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/consolidation/plans"
+	"engramd/internal/secrets"
 	"engramd/nips/nipae"
 )
 
@@ -178,6 +179,8 @@ func mindFailure(err error) error {
 			Action: fmt.Sprintf("Ask the user. With force true the other %d are brought back, and these stay as they are.", changed.Rest)}
 	} else if wrong && errors.Is(err, consolidation.ErrChanged) {
 		return &Failure{Code: CodeConflict, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: prepareAgain}
+	} else if wrong && as[*secrets.Error](err) != nil {
+		return &Failure{Code: CodeSecret, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: "Say it without the value, or leave out that operation, and call mind_commit again with all the others."}
 	} else if wrong {
 		return &Failure{Code: CodeInvalid, Operation: op.Index + 1, Message: fmt.Sprintf("Nothing was written: %v.", op), Action: "Correct or leave out that operation, and call mind_commit again with all the others."}
 	} else if f := adviceOn(err, ofPlans); f != nil {

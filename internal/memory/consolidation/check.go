@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
+	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
 )
 
@@ -54,7 +55,7 @@ func Check(p Plan, ops []Op, text Texts, o CheckOptions) ([]Change, error) {
 	}
 	o.Source = cmp.Or(o.Source, "mind:"+p.ID)
 	c := &checker{plan: p, ops: ops, text: text, o: o, drafts: map[string]*draft{}, aims: map[string]int{}}
-	for _, pass := range []func() error{c.writes, c.others, c.final} {
+	for _, pass := range []func() error{c.writes, c.others, c.secrets, c.final} {
 		if err := pass(); err != nil {
 			return nil, err
 		}
@@ -131,6 +132,25 @@ func (c *checker) named(i int, slug string) (*draft, error) {
 	}
 	d.consider = d.consider || d.role == Episode
 	return d, nil
+}
+
+// secrets refuses what looks like one in the words of an operation, unless it stands
+// in a unit that this names: whoever let it in there was asked.
+func (c *checker) secrets() error {
+	for i, op := range c.ops {
+		var had []string
+		for _, slug := range slices.Concat([]string{op.Slug, op.Old, op.New, op.From, op.To}, op.DerivedFrom, op.InspiredBy) {
+			if d := c.drafts[slug]; d != nil {
+				had = append(had, d.head)
+			}
+		}
+		said := strings.Join(slices.Concat(op.Tags, []string{op.Text, op.Description, op.Why}), "\n\n")
+		if err := secrets.CheckChange(strings.Join(had, "\n\n"), said); err != nil {
+			kind, _ := errors.AsType[*secrets.Error](err)
+			return &OpError{Index: i, Op: op.Op, Reason: "it holds what looks like a secret (" + kind.Kind + "): leave the value out, and write where it is kept", err: err}
+		}
+	}
+	return nil
 }
 
 // aim takes a unit for the one operation that decides what becomes of it.
