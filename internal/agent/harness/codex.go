@@ -3,14 +3,16 @@ package harness
 import (
 	"bytes"
 	"path/filepath"
+	"strings"
 )
+
+var codexEvents = []event{
+	{"SessionStart", "session-start", 10}, {"UserPromptSubmit", "prompt", 5}, {"SubagentStart", "subagent-start", 5},
+	{"Stop", "stop", 5}, {"PreCompact", "pre-compact", 5}, {"SessionEnd", "session-end", 3}, // Codex takes no more there
+}
 
 // codex is OpenAI's Codex: hooks.json beside config.toml.
 func codex() Harness {
-	events := []event{
-		{"SessionStart", "session-start", 10}, {"UserPromptSubmit", "prompt", 5}, {"SubagentStart", "subagent-start", 5},
-		{"Stop", "stop", 5}, {"PreCompact", "pre-compact", 5}, {"SessionEnd", "session-end", 3}, // Codex takes no more there
-	}
 	dir := func(r Roots, scope Scope) string {
 		switch {
 		case scope == Project:
@@ -28,20 +30,17 @@ func codex() Harness {
 			if r.Windows {
 				sh = cmdExe
 			}
-			parts, err := nested(e, sh, "codex", events)
+			parts, err := nested(e, sh, "codex", codexEvents)
 			folder := dir(r, e.Scope)
 			return []target{
 				{filepath.Join(folder, "hooks.json"), "hooks of Codex", []string{folder}, jsonForm{strict: true, parts: parts}},
 				{filepath.Join(folder, "config.toml"), "MCP server of Codex", []string{folder}, tomlForm{e, "mcp"}},
 			}, err
 		},
-		notes: func(Entry) []string {
-			return []string{"Codex runs a new hook only after a person has trusted it: start codex once and look at /hooks."}
-		},
 		decided: func(fsys Reader, r Roots, server string, tools []string) Decided {
 			path := filepath.Join(dir(r, User), "config.toml")
 			at := Decided{MayAsk: true, Asked: codexAsks(fsys, path, server, tools), Builtin: codexBuiltin(fsys, dir(r, User))}
-			if p := below(tomlAt(fsys, path), "plugins", pluginName); p != nil && p["enabled"] != false {
+			if codexPlugin(tomlAt(fsys, path)) {
 				at.Plugin = "codex plugin remove " + pluginName
 			}
 			return at
@@ -53,6 +52,9 @@ func codex() Harness {
 				if features[name] == false {
 					return []string{path + " has features." + name + " = false: Codex runs no hooks until that is taken out"}
 				}
+			}
+			if events := untrusted(fsys, dir(r, e.Scope)); len(events) > 0 {
+				return []string{"Codex does not run the hooks " + strings.Join(events, ", ") + " until you trust them: start codex, type /hooks, and trust those that run engramctl"}
 			}
 			return nil
 		},

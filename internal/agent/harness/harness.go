@@ -108,7 +108,7 @@ type Status struct {
 	Tools     string // that its MCP server offers
 	Outdated  bool   // Install would change an entry of ours
 	Edited    []string
-	Notes     []string // switches of the harness that keep ours from working
+	Notes     []string // what keeps the harness from running ours, and what to do about it
 	Files     []string
 }
 

@@ -59,7 +59,7 @@ func tomlText(s string) string { return strings.ReplaceAll(quote(s), "\x7f", `\u
 // tomlDoc is what a document means, and where ours stands in it.
 type tomlDoc struct {
 	values        map[string]any
-	block         []int // nil if there is none
+	block, last   []int // ours, and its last comment behind it; nil if there is none
 	claim         claim
 	run           run
 	name          string // of our server
@@ -89,15 +89,13 @@ func parseTOML(src []byte) (d *tomlDoc, err error) {
 	d.block = tomlBlock.FindIndex(text)
 	asWritten, own := false, map[string]any{}
 	if d.block != nil {
-		block := append(bytes.Clone(bytes.TrimRight(text[d.block[0]:d.block[1]], "\r\n")), '\n')
 		d.block[0] += len(src) - len(text)
 		d.block[1] += len(src) - len(text)
-		asWritten = whose(block) == ours
-		own, _ = tomlValues(block) // what is none has no server
+		own, asWritten = d.split(src)
 	}
 	table := d.server(own)
 	if table == nil {
-		d.block = nil
+		d.block, d.last = nil, nil
 		return d, nil
 	}
 	d.mutes = own["memories"] != nil
@@ -106,6 +104,28 @@ func parseTOML(src []byte) (d *tomlDoc, err error) {
 		d.claim = edited // Codex itself adds tables for tools that a person allowed
 	}
 	return d, nil
+}
+
+// maxLines is more than ours are.
+const maxLines = 64
+
+// split finds what of the block is ours, what that means, and whether it is as it was
+// written. Codex puts tables of its own at the end of the file before the last comment, so
+// behind ours and within the block; they stay where they are.
+func (d *tomlDoc) split(src []byte) (own map[string]any, asWritten bool) {
+	all := src[d.block[0]:d.block[1]]
+	end := bytes.LastIndex(all, []byte("# <<<"))
+	last := append(bytes.Clone(bytes.TrimRight(all[end:], "\r\n")), '\n')
+	d.last = []int{d.block[0] + end, d.block[1]}
+	for at, line := 0, 0; at < end && line < maxLines && !asWritten; line++ {
+		at += bytes.IndexByte(all[at:end], '\n') + 1
+		if asWritten = whose(slices.Concat(all[:at], last)) == ours; asWritten {
+			end = at
+		}
+	}
+	d.block[1] = d.block[0] + end
+	own, _ = tomlValues(slices.Concat(all[:end], last)) // what is none has no server
+	return own, asWritten
 }
 
 // server finds our server: that of the block, else one of a name of ours.
@@ -169,11 +189,8 @@ func (f tomlForm) install(src []byte, exists, force bool) (result, error) {
 	var out []byte
 	switch {
 	case d.block != nil:
-		tail := src[d.block[1]:]
-		if len(tail) == 0 && src[d.block[1]-1] != '\n' {
-			block = strings.TrimSuffix(block, nl)
-		}
-		out = append(append(append(out, src[:d.block[0]]...), block...), tail...)
+		at := strings.LastIndex(block, "# <<<")
+		out = slices.Concat(src[:d.block[0]], []byte(block[:at]), src[d.block[1]:])
 	case len(bytes.TrimPrefix(src, bom)) == 0 && exists:
 		out = append(append(out, src...), strings.TrimSuffix(block, nl)...)
 	case !exists:
@@ -202,7 +219,7 @@ func (f tomlForm) remove(src []byte, exists, force bool) (result, error) {
 		out.edited = []string{f.label}
 		return out, nil
 	}
-	before, behind := src[:d.block[0]], src[d.block[1]:]
+	before, behind := src[:d.block[0]], slices.Concat(src[d.block[1]:d.last[0]], src[d.last[1]:])
 	if len(before) == 0 && len(behind) == 0 && bytes.HasSuffix(src, []byte("\n")) {
 		return result{}, nil
 	}

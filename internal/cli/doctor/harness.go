@@ -70,6 +70,7 @@ func (d *doctor) harnesses(ctx context.Context) {
 
 // plugin looks at a harness into which ours came as a plugin.
 func (d *doctor) plugin(h harness.Harness, s harness.Status, remove string) {
+	d.stopped(h, s)
 	if len(s.Present) > 0 {
 		d.add(h.Name, warned, remove+", or engramctl setup --remove "+h.Name, "%s has our plugin, and the entries of setup beside it: each hook runs twice", h.Title)
 		return
@@ -78,12 +79,17 @@ func (d *doctor) plugin(h harness.Harness, s harness.Status, remove string) {
 	d.add("permission", warned, remove+", then engramctl setup "+h.Name+" --allow", "%s asks for each tool of a plugin, unless a person has allowed it there", h.Title)
 }
 
-// harness looks at one that is used.
-func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Status, by harness.Decided) {
-	remedy := "engramctl setup " + h.Name
+// stopped says why a harness does not run ours.
+func (d *doctor) stopped(h harness.Harness, s harness.Status) {
 	for _, note := range s.Notes {
 		d.add(h.Name, warned, "", "%s", note)
 	}
+}
+
+// harness looks at one that is used.
+func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Status, by harness.Decided) {
+	remedy := "engramctl setup " + h.Name
+	d.stopped(h, s)
 	switch {
 	case len(s.Present) == 0:
 		d.add(h.Name, warned, remedy, "%s is used here, and has no memory", h.Title)
@@ -149,6 +155,8 @@ func (d *doctor) hook(ctx context.Context, name string, s harness.Status, event 
 		d.fail(check, fmt.Errorf("%s %s tells the agent that its memory is unavailable, after %v", name, event, took), "see the checks above")
 	case took > d.env.Allow(hookSlow):
 		d.add(check, warned, "see the relays above", "%s %s took %v", name, event, took)
+	case len(s.Notes) > 0:
+		d.add(check, untried, "", "%s %s took %v, started here: see above why %s does not start it", name, event, took, name)
 	default:
 		d.add(check, fine, "", "%s %s took %v", name, event, took)
 	}

@@ -207,7 +207,11 @@ func (s *setup) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.env.Print("Start a new session of your harness: it remembers. engramctl doctor%s looks whether all is well.\n", s.profileFlag(" "))
+	first := "Start a new session of your harness: it remembers."
+	if left := s.Left(); len(left) > 0 {
+		first = "Still to do: " + strings.Join(left, ". ") + ". After that a new session remembers."
+	}
+	return s.env.Print("%s engramctl doctor%s looks whether all is well.\n", first, s.profileFlag(" "))
 }
 
 // profileFlag is how the profile is named to other commands, "" for the default

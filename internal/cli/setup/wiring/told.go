@@ -41,6 +41,23 @@ func (w *Wiring) ShowStart(ctx context.Context) error {
 	return nil
 }
 
+// Left is what a person has still to do before an agent uses what was written.
+func (w *Wiring) Left() (all []string) {
+	for _, h := range w.chosen() {
+		st, err := h.Check(harness.Disk{}, cliutil.Roots(w.Env), harness.Entry{Binary: "/engramctl"})
+		if err == nil {
+			all = append(all, st.Notes...)
+		}
+		if h.Name == "generic" {
+			all = append(all, "put what is printed above into the settings of your program")
+		}
+	}
+	if len(w.Names) == 0 {
+		all = append(all, "engramctl setup HARNESS, for no program uses this memory yet")
+	}
+	return all
+}
+
 // told is the text within what a hook prints, whatever the harness.
 func told(out string) string {
 	var shape struct {
