@@ -3,6 +3,7 @@ package proposals
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,9 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/e2e/secretcases"
 	"engramd/internal/memory/write"
+	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -369,6 +372,30 @@ func TestAcceptOwners(t *testing.T) {
 	}
 	if r.get("mem/from/friend/x") != "" {
 		t.Error("another agent's proposal is accepted unasked")
+	}
+}
+
+// TestAcceptHoldsNoSecret: neither what is accepted by hand nor what is by the owner's
+// word brings in what looks like one; what only looks so is taken.
+func TestAcceptHoldsNoSecret(t *testing.T) {
+	r := newRig(t)
+	r.author.AllowSecret = true
+	for i, c := range secretcases.All(t) {
+		if i%9 > 0 && c.Name != "twelve words" && c.Name != "a log" {
+			continue
+		}
+		p := r.propose(r.author, Proposal{Act: Write, Slug: nipae.Slug(fmt.Sprintf("mem/case/%d", i)), Text: "It was said:\n\n" + c.Text})
+		_, errs, err := r.box.AcceptOwners(t.Context(), 20, nil)
+		taken := errs[p.EventID] == nil
+		if err != nil || taken != (c.Kind == "") || !taken && !errors.As(errs[p.EventID], new(*secrets.Error)) {
+			t.Errorf("%s: %v, %v", c.Name, errs[p.EventID], err)
+		}
+		if taken {
+			continue
+		}
+		if _, err := r.box.Accept(t.Context(), p.EventID, AcceptOptions{}); !errors.As(err, new(*secrets.Error)) {
+			t.Errorf("%s, by hand: %v", c.Name, err)
+		}
 	}
 }
 
