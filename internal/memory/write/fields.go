@@ -141,16 +141,30 @@ const (
 	which          = `((the|this|your|all|any) )*(existing|previous|original|other|remaining|current|earlier)`
 	restOf         = `((keep|with) )?(the )?(rest|remainder) of (the |this |your )?(existing |previous |original |current )?(\w+ )?` + whatIsLeftOut
 	rest           = `(` + restOf + `|((keep|with) )?(the )?(rest|remainder))`
-	stays          = `(remains?|stays?|is|are|kept|left|continues?|goes)( (here|unchanged|the same|as is|as it was|as before|intact|omitted|unmodified))*|unchanged|the same|as is|as before|omitted|here`
+	stays          = `(remains?|stays?|is|are|kept|left|continues?|goes)( (here|unchanged|the same|as is|as it was|as before|intact|omitted|unmodified))*|unchanged|the same|as is|as before|omitted|preserved|retained|here`
 	after          = `( (here|below|above|for brevity|from before))?`
 )
 
 var (
 	// leftOut says that something stays as it is.
-	leftOut = regexp.MustCompile(`(?i)^(` + rest + `|((keep|with) )?` + which + `( ` + whatIsLeftOut + `)?|everything else|all else|no changes|truncated) (` + stays + `)` + after + `$`)
+	leftOut = regexp.MustCompile(`(?i)^(` + rest + `|((keep|with) )?` + which + `( ` + whatIsLeftOut + `)?|((keep|with) )?(everything|all) else|no changes|truncated) (` + stays + `)` + after + `$`)
 	// named names only what is left out, or that something is: between dots,
 	// brackets, or in a comment of code that is no heading.
 	named = regexp.MustCompile(`(?i)^((keep|with) )?(` + restOf + `|` + which + ` ` + whatIsLeftOut + `|unchanged|snip|truncated|omitted|same as before)` + after + `$`)
+	// elsewhere says in other languages that the rest stays as it is, or is left out.
+	elsewhere = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
+		`(le )?(reste|contenu existant)( d\pL+('| la | )\pL+)? ((est|reste|demeure) )?(inchangée?|identique|tel quel)`,
+		`(der )?(rest|restliche inhalt|bisherige inhalt)( de\pL \pL+)? ((bleibt|ist) )?(unverändert|gleich|wie bisher|wie zuvor)`,
+		`(el )?(resto|contenido existente)( del?( la)? \pL+)? ((permanece|queda|sigue) )?(sin cambios|igual)`,
+		`(o )?(resto|conteúdo existente)( d[oa]s? \pL+)? ((permanece|fica|continua) )?(inalterado|igual|sem alterações)`,
+		`(il )?(resto|contenuto esistente)( de\pL+ \pL+)? ((rimane|resta) )?(invariato|uguale)`,
+		`остальн\pL+( \pL+){0,2} (без изменений|не изменил\pL+|как было)`,
+		`(其余|其他|剩余|现有|原有|其餘|剩餘)的?(内容|部分|文件|代码|文本|內容)?(保持|均)?(不变|不變|省略|同上|略)`,
+		`(残り|以下|既存|その他)の?(内容|部分|ファイル|コード)?は?(変更なし|省略|そのまま|同じ|同様)`,
+		`나머지( (내용|부분)[은는]?)? (변경 없음|동일|그대로|생략)`}, "|") + `)$`)
+	// onlyDots stand between brackets, alone on their line.
+	onlyDots = regexp.MustCompile(`^[\[({<（【] ?(…+|\.{3,}) ?[\])}>）】]$`)
+	bullet   = regexp.MustCompile(`^[-*+] +`)
 )
 
 // Placeholder finds a line of a text that stands for text left out, such as
@@ -172,13 +186,14 @@ func standsFor(line string) bool {
 	if len(line) > maxPlaceholder {
 		return false
 	}
-	const marks = " \t.…[](){}<>/*#-!;:%\"'`"
+	const marks = " \t.…[](){}<>/*_#-!;:%\"'`（）【】。"
+	line = bullet.ReplaceAllString(line, "")
 	words := strings.Trim(line, marks)
 	around := strings.Replace(line, words, "", 1)
 	marked := strings.Contains(around, "...") || strings.Contains(around, "…")
-	for _, mark := range []string{"//", "/*", "<", "(", "{", "["} {
+	for _, mark := range []string{"//", "/*", "<", "(", "{", "[", "（", "【", "*", "_"} {
 		marked = marked || strings.HasPrefix(line, mark) && !strings.HasPrefix(line, "[[")
 	}
 	words = strings.Join(strings.Fields(words), " ")
-	return marked && named.MatchString(words) || (marked || strings.HasPrefix(line, "#")) && leftOut.MatchString(words)
+	return onlyDots.MatchString(line) || marked && (named.MatchString(words) || elsewhere.MatchString(words)) || (marked || strings.HasPrefix(line, "#")) && leftOut.MatchString(words)
 }
