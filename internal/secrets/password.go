@@ -2,7 +2,6 @@ package secrets
 
 import (
 	_ "embed"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -41,12 +40,7 @@ var standInsJSON []byte
 
 // standIns are words of several languages in a password that only stands for one, in
 // small letters as far as they are ASCII. The owner's page reads the same file.
-var standIns = sync.OnceValue(func() (words []string) {
-	if err := json.Unmarshal(standInsJSON, &words); err != nil {
-		panic(err) // it is part of the program
-	}
-	return words
-})
+var standIns = sync.OnceValue(func() []string { return read[[]string](standInsJSON) })
 
 // made reports whether a password only stands for one.
 func made(value string) bool {

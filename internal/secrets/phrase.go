@@ -3,7 +3,6 @@ package secrets
 import (
 	"crypto/sha256"
 	_ "embed"
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
@@ -14,12 +13,7 @@ var englishWords []byte
 
 // phraseWords are the 2,048 English words of BIP-39, sorted. The owner's page reads
 // the same file.
-var phraseWords = sync.OnceValue(func() (words []string) {
-	if err := json.Unmarshal(englishWords, &words); err != nil {
-		panic(err) // it is part of the program
-	}
-	return words
-})
+var phraseWords = sync.OnceValue(func() []string { return read[[]string](englishWords) })
 
 const (
 	minPhrase = 12 // words of the shortest phrase

@@ -60,17 +60,17 @@ func CheckChange(old, text string) error {
 			before--
 		}
 	}
-	old = old[before:]
 	found := Find(text[before:])
 	if len(found) == 0 {
 		return nil
 	}
 	had := map[string]bool{}
-	for _, f := range Find(old) {
-		had[old[f.Start:f.End]] = true
+	for _, f := range Find(old[before:]) {
+		had[old[before+f.Start:before+f.End]] = true
 	}
 	for i := range found {
-		found[i].Start, found[i].End = found[i].Start+before, found[i].End+before
+		found[i].Start += before
+		found[i].End += before
 	}
 	return failure(text, slices.DeleteFunc(found, func(f Finding) bool { return had[text[f.Start:f.End]] }))
 }
@@ -137,13 +137,18 @@ var shapesJSON []byte
 // with some room below where they vary.
 var shapes = sync.OnceValue(func() []shape {
 	sets := map[string]set{"digit": digit, "hex": hex, "upper": upper, "bech": bech, "alnum": alnum, "word": word, "dotted": dotted, "base64": base64, "url": url}
-	var rows [][6]any
-	if err := json.Unmarshal(shapesJSON, &rows); err != nil {
-		panic(err) // it is part of the program
-	}
+	rows := read[[][6]any](shapesJSON)
 	all := make([]shape, len(rows))
 	for i, r := range rows {
 		all[i] = shape{prefix: r[0].(string), kind: r[1].(string), body: sets[r[2].(string)], min: int(r[3].(float64)), max: int(r[4].(float64)), solid: r[5].(bool)}
 	}
 	return all
 })
+
+// read reads a list that is part of the program.
+func read[T any](list []byte) (all T) {
+	if err := json.Unmarshal(list, &all); err != nil {
+		panic(err)
+	}
+	return all
+}

@@ -171,8 +171,7 @@ func mem0Time(s string) string {
 	return s
 }
 
-// graphValue is an entity or a relation, as a line of server-memory's file or in
-// what its read_graph gives, which is several of them.
+// graphValue is an entity or a relation.
 type graphValue struct {
 	Type         string            `json:"type"`
 	Name         string            `json:"name"`
@@ -181,106 +180,85 @@ type graphValue struct {
 	From         string            `json:"from"`
 	To           string            `json:"to"`
 	RelationType string            `json:"relationType"`
-	Entities     []json.RawMessage `json:"entities"`
-	Relations    []json.RawMessage `json:"relations"`
 }
 
-// readMCPMemory reads entities and relations: on lines, in a list, or as read_graph
-// gives them. An entity becomes a memory: its observations as a list, its relations
-// below them.
+// graphValues are those of a value in server-memory's file: it, or in what people keep of
+// that the values of a list, or of what read_graph gives.
+func graphValues(raw []byte) (all []json.RawMessage) {
+	var whole struct{ Entities, Relations []json.RawMessage }
+	if json.Unmarshal(raw, &all) == nil && all != nil {
+		return all
+	}
+	if json.Unmarshal(raw, &whole) == nil && whole.Entities != nil {
+		return slices.Concat(whole.Entities, whole.Relations)
+	}
+	return []json.RawMessage{raw}
+}
+
+// readMCPMemory reads entities and relations. An entity becomes a memory: its
+// observations as a list, its relations below them.
 func readMCPMemory(r *reader) {
 	r.files(nil, func(name string) {
 		if ext := strings.ToLower(path.Ext(name)); r.only == "" && ext != ".jsonl" && ext != ".json" {
 			r.leaveFile(name)
 			return
 		}
-		g := &graph{reader: r, name: name, entities: map[string]*draft{}, texts: map[string]*strings.Builder{}}
-		r.values(name, func(n int, raw []byte) { g.value(place(name, n), raw, "") })
-		g.finish()
+		r.graph(name)
 	})
 }
 
-// graph is a knowledge graph that is being read.
-type graph struct {
-	*reader
-	name      string
-	entities  map[string]*draft
-	texts     map[string]*strings.Builder
-	order     []string
-	relations []graphValue
-	at        []string // where the relations stand
-}
-
-// anyKind is what a list without a name holds.
-const anyKind = "value"
-
-// value takes what stands somewhere. kind is what a list says that it is; "" for what
-// is in no list, and may be some.
-func (g *graph) value(where string, raw []byte, kind string) {
-	var v graphValue
-	var list []json.RawMessage
-	if kind == "" && json.Unmarshal(raw, &list) == nil && list != nil {
-		g.all(where, list, anyKind)
-		return
-	}
-	if err := json.Unmarshal(raw, &v); err != nil {
-		g.leave(where, "not a line of a knowledge graph")
-		return
-	}
-	if kind == "" && v.Type == "" && v.Name == "" && v.Entities != nil {
-		g.all(where, v.Entities, "entity")
-		g.all(where, v.Relations, "relation")
-		return
-	}
-	if v.Type == "" && kind != anyKind { // which read_graph may leave out
-		v.Type = kind
-	}
-	switch {
-	case (v.Type == "entity" || v.Type == "" && (v.EntityType != "" || v.Observations != nil)) && strings.TrimSpace(v.Name) != "":
-		g.entity(where, v)
-	case (v.Type == "relation" || v.Type == "" && v.RelationType != "") && v.From != "" && v.To != "":
-		g.relations, g.at = append(g.relations, v), append(g.at, where)
-	default:
-		g.leave(where, "neither an entity nor a relation")
-	}
-}
-
-func (g *graph) all(where string, list []json.RawMessage, kind string) {
-	for i, one := range list {
-		g.value(where+" ("+kind+" "+number(i+1)+")", one, kind)
-	}
-}
-
-func (g *graph) entity(where string, v graphValue) {
-	text := g.texts[v.Name]
-	if text == nil {
-		text = &strings.Builder{}
-		text.WriteString("# " + shown(v.Name) + "\n\n")
-		g.entities[v.Name] = &draft{file: g.name, part: v.Name, slug: []string{v.Name}, names: []string{v.Name}, tags: []string{v.EntityType}}
-		g.texts[v.Name], g.order = text, append(g.order, v.Name)
-	}
-	for _, raw := range v.Observations {
-		var observed string
-		if err := json.Unmarshal(raw, &observed); err != nil || observed == "" {
-			g.leave(where, "an observation of %s that is no text", v.Name)
-			continue
+func (r *reader) graph(name string) {
+	entities, texts := map[string]*draft{}, map[string]*strings.Builder{}
+	var order, at []string
+	var relations []graphValue
+	take := func(where string, raw []byte) {
+		var g graphValue
+		err := json.Unmarshal(raw, &g)
+		switch { // read_graph may leave the type out
+		case err != nil:
+			r.leave(where, "not a line of a knowledge graph")
+		case (g.Type == "entity" || g.Type == "" && g.From == "") && strings.TrimSpace(g.Name) != "":
+			d := entities[g.Name]
+			if d == nil {
+				d = &draft{file: name, part: g.Name, slug: []string{g.Name}, names: []string{g.Name}, tags: []string{g.EntityType}}
+				texts[g.Name] = &strings.Builder{}
+				texts[g.Name].WriteString("# " + shown(g.Name) + "\n\n")
+				entities[g.Name], order = d, append(order, g.Name)
+			}
+			for _, raw := range g.Observations {
+				var text string
+				if err := json.Unmarshal(raw, &text); err != nil || text == "" {
+					r.leave(where, "an observation of %s that is no text", g.Name)
+					continue
+				}
+				texts[g.Name].WriteString(listItem(text))
+			}
+		case (g.Type == "relation" || g.Type == "") && g.From != "" && g.To != "":
+			relations, at = append(relations, g), append(at, where)
+		default:
+			r.leave(where, "neither an entity nor a relation")
 		}
-		text.WriteString(listItem(observed))
 	}
-}
-
-// finish adds the entities with their relations.
-func (g *graph) finish() {
-	for i, v := range g.relations {
-		if d := g.entities[v.From]; d != nil {
-			d.relations = append(d.relations, relation{v.RelationType, v.To})
+	r.values(name, func(n int, raw []byte) {
+		all := graphValues(raw)
+		for i, one := range all {
+			where := place(name, n)
+			if len(all) > 1 {
+				where += " (" + number(i+1) + ")"
+			}
+			take(where, one)
+		}
+	})
+	for i, g := range relations {
+		if d := entities[g.From]; d != nil {
+			d.relations = append(d.relations, relation{g.RelationType, g.To})
 		} else {
-			g.leave(g.at[i], "a relation of %s, which is no entity here", v.From)
+			r.leave(at[i], "a relation of %s, which is no entity here", g.From)
 		}
 	}
-	for _, key := range g.order {
-		g.entities[key].text = g.texts[key].String()
-		g.add(g.entities[key])
+	for _, key := range order {
+		entities[key].text = texts[key].String()
+		r.add(entities[key])
 	}
 }
 
@@ -290,8 +268,8 @@ func listItem(text string) string {
 }
 
 // values calls visit for each value of JSON in a file, with the line on which it
-// begins, from 1: the one that the file is, or all those of each line. What is none
-// is visited as it stands, to the end of its line.
+// begins, from 1: the one that the file is, or all those of each line, since two writers
+// at once leave no line end between theirs. The rest of a line that is none comes too.
 func (r *reader) values(name string, visit func(n int, value []byte)) {
 	raw, ok := r.read(name, maxExport)
 	if !ok {
@@ -312,22 +290,16 @@ func (r *reader) values(name string, visit func(n int, value []byte)) {
 		case why != "":
 			r.leave(place(name, n), "%s", why)
 		default:
-			eachValue([]byte(line), func(value []byte) { visit(n, value) })
+			in := json.NewDecoder(strings.NewReader(line))
+			for from := int64(0); from < int64(len(line)); from = in.InputOffset() {
+				var value json.RawMessage
+				if err := in.Decode(&value); err != nil {
+					visit(n, []byte(line[from:]))
+					break
+				}
+				visit(n, value)
+			}
 		}
-	}
-}
-
-// eachValue calls visit for the values that stand one after the other: two writers at
-// once leave no line end between theirs.
-func eachValue(line []byte, visit func([]byte)) {
-	in := json.NewDecoder(bytes.NewReader(line))
-	for from := int64(0); from < int64(len(line)); from = in.InputOffset() {
-		var value json.RawMessage
-		if err := in.Decode(&value); err != nil {
-			visit(line[from:])
-			return
-		}
-		visit(value)
 	}
 }
 
