@@ -29,18 +29,22 @@ var aliases = map[string][]string{
 	"limit":      {"n_results", "page_size", "top_k"},
 }
 
-// aliased maps the names of arguments before the SDK validates them.
-// properties are the arguments of each tool.
-func aliased(properties map[string][]string) sdk.Middleware {
+// aliased maps the names of arguments, and gives them their types, before the SDK
+// validates them. inputs have the arguments of each tool.
+func aliased(inputs map[string]reflect.Type) sdk.Middleware {
 	return func(next sdk.MethodHandler) sdk.MethodHandler {
 		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			call, ok := req.(*sdk.CallToolRequest)
 			if !ok {
 				return next(ctx, method, req)
 			}
-			arguments, err := renamed(properties[call.Params.Name], call.Params.Arguments)
+			in := inputs[call.Params.Name]
+			arguments, err := renamed(argumentNames(in), call.Params.Arguments)
 			if err == nil && call.Params.Name == commitTool {
 				ctx, arguments, err = withOperations(ctx, arguments)
+			}
+			if err == nil {
+				arguments, err = meant(in, arguments)
 			}
 			if err != nil {
 				res := &sdk.CallToolResult{}
@@ -89,15 +93,12 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// takes keeps what arguments a tool has.
-func (s *Server) takes(tool string, in reflect.Type) {
-	s.arguments[tool], s.inputs[tool] = argumentNames(in), in
-}
-
 // argumentNames returns the arguments that a tool's input has, embedded ones
-// among them.
-func argumentNames(in reflect.Type) []string {
-	var names []string
+// among them; nil has none.
+func argumentNames(in reflect.Type) (names []string) {
+	if in == nil {
+		return nil
+	}
 	for _, f := range reflect.VisibleFields(in) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
 			names = append(names, name)

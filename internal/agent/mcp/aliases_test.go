@@ -62,9 +62,9 @@ func TestScriptedModel(t *testing.T) {
 // argument of its tool.
 func TestAliasesAreHidden(t *testing.T) {
 	s := newServer(options{Memory: newFake(), Contracts: &fakeContracts{}})
-	for tool, properties := range s.arguments {
+	for tool, in := range s.inputs {
 		seen := map[string]string{}
-		for _, name := range properties {
+		for _, name := range argumentNames(in) {
 			for _, alias := range aliases[name] {
 				if other, twice := seen[alias]; twice {
 					t.Errorf("%s: %s stands for %s and %s", tool, alias, name, other)
@@ -73,8 +73,8 @@ func TestAliasesAreHidden(t *testing.T) {
 			}
 		}
 	}
-	if len(s.arguments) < 15 || len(s.arguments["memory_write"]) != 11 {
-		t.Errorf("%v", s.arguments)
+	if len(s.inputs) < 15 || len(argumentNames(s.inputs["memory_write"])) != 11 {
+		t.Errorf("%v", s.inputs)
 	}
 }
 

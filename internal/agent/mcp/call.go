@@ -35,7 +35,7 @@ type calls struct {
 // names for its arguments, bounded, logged, and with the result as JSON in the text as well, for clients that do
 // not know structured content.
 func handler[In, Out any](s *Server, name string, do func(context.Context, In) (Out, error)) sdk.ToolHandlerFor[In, Out] {
-	s.takes(name, reflect.TypeFor[In]())
+	s.inputs[name] = reflect.TypeFor[In]()
 	return func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
 		ctx = withArrival(withCaller(ctx, req.ClientInfo()), req.Extra)
 		out, err := called(ctx, s.calls, name, func(ctx context.Context) (Out, error) { return do(ctx, in) })

@@ -66,7 +66,7 @@ type fileTools struct{ m *memories }
 
 func (s *Server) addFiles() {
 	t := &fileTools{s.memories}
-	s.takes(filesTool, reflect.TypeFor[filesIn]())
+	s.inputs[filesTool] = reflect.TypeFor[filesIn]()
 	e := effectChange
 	if s.memories.readOnly {
 		e = effectNone

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"maps"
 	"math"
@@ -10,78 +9,51 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// meaning gives the arguments of each tool the types that its schema has, before the SDK
-// validates them. inputs are the types that the schemas are made from.
-func meaning(inputs map[string]reflect.Type) sdk.Middleware {
-	return func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-			call, ok := req.(*sdk.CallToolRequest)
-			if !ok || inputs[call.Params.Name] == nil {
-				return next(ctx, method, req)
-			}
-			arguments, err := meant(inputs[call.Params.Name], call.Params.Arguments)
-			if err != nil {
-				res := &sdk.CallToolResult{}
-				res.SetError(err)
-				return res, nil
-			}
-			call.Params.Arguments = arguments
-			return next(ctx, method, req)
-		}
-	}
-}
-
-// meant returns arguments as the tool's input has them: clients write a list, an object, a
-// number or a boolean as a text that is its JSON, and one text for a list of one. Where a
-// text is wanted, it is that text, whatever it looks like. Arguments in which nothing has to
-// be changed are returned byte for byte. The error names what cannot be meant.
+// meant returns arguments as the tool's input has them, whose type its schema is made from:
+// clients write a list, an object, a number or a boolean as a text that is its JSON, and one
+// text for a list of one. Where a text is wanted, it is that text, whatever it looks like.
+// Arguments in which nothing has to be changed are returned byte for byte. The error names
+// what cannot be meant.
 func meant(in reflect.Type, arguments json.RawMessage) (json.RawMessage, error) {
 	var given map[string]json.RawMessage
-	if json.Unmarshal(arguments, &given) != nil || given == nil {
+	if in == nil || json.Unmarshal(arguments, &given) != nil {
 		return arguments, nil // the SDK says what that is
 	}
-	return meantFields("", in, arguments, given)
+	return meantMembers("", in, arguments, given)
 }
 
-// meantFields is meant of the members of an object.
-func meantFields(name string, in reflect.Type, raw json.RawMessage, given map[string]json.RawMessage) (json.RawMessage, error) {
-	changed := false
-	mean := func(member, path string, t reflect.Type) error {
+// meantMembers is meant of an object's members. Of those that are none the SDK says so.
+func meantMembers(name string, in reflect.Type, raw json.RawMessage, given map[string]json.RawMessage) (json.RawMessage, error) {
+	types, changed := map[string]reflect.Type{}, false
+	if in.Kind() == reflect.Map {
+		for member := range given {
+			types[member] = in.Elem()
+		}
+	} else {
+		for _, f := range reflect.VisibleFields(in) {
+			member, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			types[member] = f.Type
+		}
+	}
+	for _, member := range slices.Sorted(maps.Keys(types)) {
 		value, ok := given[member]
 		if !ok {
-			return nil
+			continue
 		}
-		as, err := meantValue(path, t, value)
+		path := strings.TrimPrefix(name+"."+member, ".")
+		if in.Kind() == reflect.Map {
+			path = name + "." + quoted(member)
+		}
+		as, err := meantValue(path, types[member], value)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if given[member] = as; string(as) == "null" && string(value) != "null" {
+		if given[member] = as; as == nil {
 			delete(given, member)
 		}
 		changed = changed || !bytes.Equal(as, value)
-		return nil
-	}
-	if in.Kind() == reflect.Map {
-		for _, member := range slices.Sorted(maps.Keys(given)) {
-			if err := mean(member, name+"["+quoted(member)+"]", in.Elem()); err != nil {
-				return nil, err
-			}
-		}
-	} else {
-		if name != "" {
-			name += "."
-		}
-		for _, f := range reflect.VisibleFields(in) {
-			if member, _, _ := strings.Cut(f.Tag.Get("json"), ","); member != "" && member != "-" {
-				if err := mean(member, name+member, f.Type); err != nil {
-					return nil, err
-				}
-			}
-		}
 	}
 	if !changed {
 		return raw, nil
@@ -89,116 +61,76 @@ func meantFields(name string, in reflect.Type, raw json.RawMessage, given map[st
 	return json.Marshal(given)
 }
 
-// meantValue is meant of one value. What it refuses is of the wrong type, or a text that is
-// nothing of the right one. A null says nothing, as a value and as a text.
+// meantValue is meant of one value; nil is none, which a text may say too.
 func meantValue(name string, t reflect.Type, raw json.RawMessage) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if raw = bytes.TrimSpace(raw); t.Kind() == reflect.Interface || string(raw) == "null" {
-		return raw, nil
-	}
+	var text string
 	value := raw
-	if raw[0] == '"' && t.Kind() != reflect.String {
-		var text string
-		if err := json.Unmarshal(raw, &text); err != nil {
-			return nil, err // the arguments were read
-		}
+	if t.Kind() == reflect.Interface || string(raw) == "null" {
+		return raw, nil
+	} else if t.Kind() != reflect.String && json.Unmarshal(raw, &text) == nil {
 		value = spelt(t, raw, strings.TrimSpace(text))
 	}
-	switch string(value) {
-	case "":
-		return nil, notMeant(name, t, raw)
-	case "null":
-		return value, nil
-	}
-	switch t.Kind() {
-	case reflect.Slice:
-		var all []json.RawMessage
-		if json.Unmarshal(value, &all) != nil {
-			return nil, notMeant(name, t, raw)
-		}
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch kind := t.Kind(); {
+	case string(value) == "null":
+		return nil, nil
+	case kind == reflect.Slice && json.Unmarshal(value, &list) == nil:
 		same := true
-		for i, one := range all {
+		for i, one := range list {
 			as, err := meantValue(name+"["+strconv.Itoa(i)+"]", t.Elem(), one)
 			if err != nil {
 				return nil, err
 			}
-			same, all[i] = same && bytes.Equal(as, one), as
+			same, list[i] = same && bytes.Equal(as, one), as
 		}
 		if same {
 			return value, nil
 		}
-		return json.Marshal(all)
-	case reflect.Map, reflect.Struct:
-		var given map[string]json.RawMessage
-		if json.Unmarshal(value, &given) != nil {
-			return nil, notMeant(name, t, raw)
+		return json.Marshal(list)
+	case (kind == reflect.Map || kind == reflect.Struct) && json.Unmarshal(value, &object) == nil:
+		return meantMembers(name, t, value, object)
+	case kind == reflect.String && value[0] == '"', kind == reflect.Bool && (string(value) == "true" || string(value) == "false"):
+		return value, nil
+	case kind == reflect.Int, kind == reflect.Int64, kind == reflect.Float64:
+		if as := numeral(t, value); as != nil {
+			return as, nil
 		}
-		return meantFields(name, t, value, given)
 	}
-	if as, ok := single(t, value); ok {
-		return as, nil
-	}
-	return nil, notMeant(name, t, raw)
+	return nil, invalidf("%s must be %s.", name, wanted(t))
 }
 
 // spelt returns what a text is that stands where another type is wanted, nil for nothing.
 func spelt(t reflect.Type, raw json.RawMessage, text string) json.RawMessage {
+	valid := json.Valid([]byte(text))
 	switch {
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && text != "null":
-		// A link is no list.
-		if !strings.HasPrefix(text, "[") || strings.HasPrefix(text, "[[") && !json.Valid([]byte(text)) {
-			return json.RawMessage("[" + string(raw) + "]")
-		}
 	case t.Kind() == reflect.Bool:
-		text = strings.ToLower(text) // as Python has them
+		return json.RawMessage(strings.ToLower(text)) // as Python has them
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && text != "null" && (!strings.HasPrefix(text, "[") || strings.HasPrefix(text, "[[") && !valid): // a link
+		return slices.Concat([]byte("["), raw, []byte("]"))
+	case valid && text[0] != '"':
+		return json.RawMessage(text)
 	}
-	if !json.Valid([]byte(text)) || text[0] == '"' {
+	return nil
+}
+
+// numeral returns a number as it is decoded, nil for another type: a whole one may be
+// written with a point, as far as a float is exact.
+func numeral(t reflect.Type, value json.RawMessage) json.RawMessage {
+	var n float64
+	if json.Unmarshal(value, &n) != nil {
 		return nil
 	}
-	return json.RawMessage(text)
-}
-
-// single returns a text, a boolean or a number, of which a whole one may be written with a
-// point, as it is decoded.
-func single(t reflect.Type, value json.RawMessage) (json.RawMessage, bool) {
-	switch {
-	case t.Kind() == reflect.String:
-		return value, value[0] == '"'
-	case t.Kind() == reflect.Bool:
-		return value, string(value) == "true" || string(value) == "false"
-	case value[0] != '-' && (value[0] < '0' || value[0] > '9'):
-		return nil, false
+	if _, err := strconv.ParseInt(string(value), 10, t.Bits()); err == nil || t.Kind() == reflect.Float64 {
+		return value
 	}
-	n, err := strconv.ParseFloat(string(value), 64)
-	if err != nil || t.Kind() == reflect.Float64 {
-		return value, err == nil
+	if math.Abs(n) >= 1<<53 || n != math.Trunc(n) {
+		return nil
 	}
-	if _, err := strconv.ParseInt(string(value), 10, t.Bits()); err == nil {
-		return value, true
-	}
-	const exact = 1 << 53 // from here on a float is no number that somebody wrote
-	if math.Abs(n) >= exact || n != math.Trunc(n) {
-		return nil, false
-	}
-	return strconv.AppendInt(nil, int64(n), 10), true
-}
-
-// notMeant says what an argument should be, and what it is.
-func notMeant(name string, t reflect.Type, raw json.RawMessage) error {
-	is := "a number"
-	switch raw[0] {
-	case '"':
-		is = "a text that is none"
-	case '[':
-		is = "a list"
-	case '{':
-		is = "an object"
-	case 't', 'f':
-		is = "true or false"
-	}
-	return invalidf("%s must be %s, and is %s.", name, wanted(t), is)
+	return strconv.AppendInt(nil, int64(n), 10)
 }
 
 // wanted says what a type is.
@@ -210,16 +142,10 @@ func wanted(t reflect.Type) string {
 		return "true or false"
 	case reflect.Float64:
 		return "a number"
+	case reflect.Slice:
+		return "a list, and each of it " + wanted(t.Elem())
 	case reflect.Map, reflect.Struct:
 		return "an object"
-	case reflect.Slice:
-		switch t.Elem().Kind() {
-		case reflect.String:
-			return `a list of texts, such as ["a", "b"]`
-		case reflect.Int:
-			return "a list of whole numbers, such as [1, 2]"
-		}
-		return "a list"
 	}
 	return "a whole number"
 }

@@ -46,10 +46,9 @@ type Server struct {
 	o         Options
 	sdk       *sdk.Server
 	calls     *calls
-	memories  *memories           // nil: no memory is served
-	arguments map[string][]string // of each tool
-	inputs    map[string]reflect.Type
-	replacing map[string]bool // the tools that replace something
+	memories  *memories               // nil: no memory is served
+	inputs    map[string]reflect.Type // of each tool
+	replacing map[string]bool         // the tools that replace something
 }
 
 // memories is what the tools for a memory share.
@@ -74,7 +73,7 @@ func New(o Options) *Server {
 	c := &calls{timeout: o.Timeout, log: o.Log, memory: newLimiter(nil, o.Clock), contracts: newLimiter(nil, o.Clock), slugs: newLocks()}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.doubt = c.memory.doubt
-	s := &Server{o: o, calls: c, arguments: map[string][]string{}, inputs: map[string]reflect.Type{}, replacing: map[string]bool{}}
+	s := &Server{o: o, calls: c, inputs: map[string]reflect.Type{}, replacing: map[string]bool{}}
 	if o.Session != nil {
 		c.memory.discover, c.wrote, c.readOnly = o.Session.Discovery(), o.Session.Wrote, !o.Session.Writable()
 		s.memories = &memories{calls: c, session: o.Session, mind: o.Mind, files: o.Files, readOnly: c.readOnly, clock: o.Clock, external: newExternals()}
@@ -95,7 +94,7 @@ func New(o Options) *Server {
 		options.CompletionHandler = (&resources{s.memories}).complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
-	s.sdk.AddReceivingMiddleware(explained, slim, s.keeping, aliased(s.arguments), meaning(s.inputs))
+	s.sdk.AddReceivingMiddleware(explained, slim, s.keeping, aliased(s.inputs))
 	if tools {
 		s.addTools()
 		s.addResources()
