@@ -29,7 +29,7 @@ var errNoDecider = errors.New("the relay decides nothing: it knows no compare-an
 
 // Decision is what became of an event at the relays that were asked to decide.
 type Decision struct {
-	By        string          // URL of who decided; "" is nobody
+	By        string          // URL of who decided, for the event or against it; "" is nobody
 	Published []PublishStatus // what was said, also by relays that took it without deciding
 }
 
@@ -59,6 +59,9 @@ func (c *Client) Decide(ctx context.Context, targets []Target, ev, base *nostr.E
 				return d, fmt.Errorf("%w: %s is to decide: %w", ErrRefused, Printable(t.URL), err)
 			}
 		case err != nil:
+			if errors.Is(err, ErrConflict) {
+				d.By = t.URL
+			}
 			if d.Published = append(d.Published, status); i > 0 && errors.Is(err, ErrUnconnected) {
 				err = fmt.Errorf("%w: %v", ErrNoRelay, err) // one before it may have the event
 			}

@@ -69,8 +69,8 @@ type Status struct {
 	// Wrote is the event that was sent to write a memory, nil if none was: it is for
 	// a local copy.
 	Wrote *nostr.Event
-	// Decider is the URL of the relay that decided a write with a Base; "" if none
-	// did, and the write was best effort.
+	// Decider is the URL of the relay that decided a write with a Base, for it or against
+	// it; "" if none did.
 	Decider string
 	// Behind counts addresses of which this machine knows a newer version than all
 	// relays show, and BehindAt is when the newest of these was written, in Unix
@@ -85,6 +85,8 @@ type Status struct {
 	Stale bool
 	// Compared says that the write had a Base.
 	Compared bool
+	// Rebased is how often a change was made again, on what others wrote meanwhile.
+	Rebased int
 	// Queued says that the write waits on this machine until a relay answers.
 	Queued bool
 	// Waits says that a write waits on this machine, and that relays have a newer text than
@@ -116,6 +118,21 @@ func (s Status) Incomplete() error {
 func (s *Status) Sent(published []PublishStatus) {
 	s.Published = append(s.Published, published...)
 	s.Partial = s.Partial || Accepted(published) < len(published)
+}
+
+// Answered notes that relays have what they did not answer to: it was found there.
+func (s *Status) Answered() {
+	s.Partial = true // others were not sent it
+	for i := range s.Published {
+		if p := &s.Published[i]; Silent(p.Err) {
+			p.Accepted, p.Err = true, nil
+		}
+	}
+}
+
+// BestEffort reports whether a write with a Base was stored, and no relay compared.
+func (s Status) BestEffort() bool {
+	return s.Compared && s.Decider == "" && Accepted(s.Published) > 0
 }
 
 // Took returns the URLs of the relays that took what was written.

@@ -74,7 +74,7 @@ func complaints(status client.Status) []string {
 	if line := view.BehindLine(status); line != "" {
 		out = append(out, line+" (tell the user)")
 	}
-	if status.Compared && status.Decider == "" {
+	if status.BestEffort() {
 		out = append(out, "no relay decides between writers: base was best effort")
 	}
 	for _, p := range status.Published {

@@ -195,7 +195,11 @@ func (c *chain) settle(ctx context.Context) (err error) {
 	for i, w := range c.all {
 		there, asked := has[w.Sent]
 		if w.Sent != "" && !asked {
-			if there, err = c.has(ctx, w.Sent); err != nil {
+			there, err = c.o.s.Memory.Has(ctx, c.slug, w.Sent)
+			if errors.Is(err, client.ErrPartial) {
+				err = errUnsettled
+			}
+			if err != nil {
 				return err
 			}
 			has[w.Sent] = there
@@ -212,19 +216,6 @@ func (c *chain) settle(ctx context.Context) (err error) {
 	}
 	c.out.Written++
 	return c.stored(ctx, done)
-}
-
-// has reports whether a relay has an event, or had it before another one took its place.
-func (c *chain) has(ctx context.Context, event string) (bool, error) {
-	found, whole, err := c.o.s.Memory.Lookup(ctx, []string{event})
-	switch {
-	case err != nil || len(found[event]) > 0:
-		return err == nil, err
-	case !whole:
-		return false, errUnsettled
-	}
-	versions, _, _ := c.o.s.Memory.Log(ctx, c.slug) // without an answer it is in doubt
-	return slices.ContainsFunc(versions, func(v memory.Version) bool { return v.ID == event }), nil
 }
 
 func (c *chain) stored(ctx context.Context, done []Waiting) error {

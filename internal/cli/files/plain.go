@@ -226,7 +226,7 @@ func (w *folderMemory) noted(s client.Status, err error) error {
 			taken++
 		}
 	}
-	if taken < len(s.Published) || s.Partial || s.Compared && s.Decider == "" {
+	if taken < len(s.Published) || s.Partial || s.BestEffort() {
 		w.status = s
 	}
 	return err

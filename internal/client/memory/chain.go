@@ -126,6 +126,20 @@ func (m *reader) Lookup(ctx context.Context, ids []string) (found map[string][]s
 	return found, !a.Partial(), nil
 }
 
+// Has reports whether a relay has an event of the slug, or had it before another one took
+// its place. The error is that of Lookup, and client.ErrPartial where it is not known.
+func (m *Memory) Has(ctx context.Context, slug nipae.Slug, id string) (bool, error) {
+	found, whole, err := m.Lookup(ctx, []string{id})
+	switch {
+	case err != nil || len(found[id]) > 0:
+		return err == nil, err
+	case !whole:
+		return false, client.ErrPartial
+	}
+	versions, _, _ := m.Log(ctx, slug) // without an answer it is in doubt
+	return slices.ContainsFunc(versions, func(v Version) bool { return v.ID == id }), nil
+}
+
 // newPage is how many superseded events are asked for at a time that are newer
 // than an instant.
 const newPage = 100

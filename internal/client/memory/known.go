@@ -74,6 +74,10 @@ func (r *reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 			return reading, status, status.Incomplete()
 		}
 		if reading.Head == nil && !r.settled(ctx, at.Open) {
+			if once { // another process has just written it
+				reading, status, err = again()
+				continue
+			}
 			return reading, status, fmt.Errorf("%w: whether the last write here is stored is not known yet", client.ErrPartial)
 		}
 		if !at.Newer(headOf(reading)) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -88,5 +90,36 @@ func TestReadInTime(t *testing.T) {
 	k.most = 0
 	if all, _, err := listed(t, m); !errors.Is(err, client.ErrPartial) || !errors.Is(err, errLate) {
 		t.Errorf("%d listed: %v", len(all), err)
+	}
+}
+
+// What another process of this machine writes for the first time, while it is read, is
+// found and not called unknown.
+func TestWrittenWhileRead(t *testing.T) {
+	a, o := relaytest.Agent(), relaytest.Owner()
+	id, err := client.NewIdentity(a.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ev := relaytest.Memory(a, o.Pub, "mem/log", "text", 1_700_000_000)
+	d := ev.Tags.GetD()
+	h := &clienttest.Hoard{}
+	url := clienttest.StartHoard(t, h)
+	var once sync.Once
+	m, err := AsAgent(clientFor(t, id, []string{url}, func(to *client.Options) {
+		to.Known = func(*client.Client, string, string) client.Known {
+			return &knower{all: map[string]client.Newest{d: {D: d, Open: []string{ev.ID}}}}
+		}
+		to.Trace = func(_ string, sent bool, frame []byte) {
+			if !sent && strings.HasPrefix(string(frame), `["EOSE"`) { // nothing is there yet
+				once.Do(func() { h.Put(ev) })
+			}
+		}
+	}), o.Pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, _, err := m.Get(t.Context(), "mem/log"); err != nil || e.Text != "text" {
+		t.Errorf("%q, %v", e.Text, err)
 	}
 }
