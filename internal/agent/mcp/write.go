@@ -49,6 +49,7 @@ type writeOut struct {
 	Trust      string        `json:"trust,omitempty"`
 	Similar    []SimilarUnit `json:"similar,omitempty" jsonschema:"memories that say nearly the same: one of them might be the one to change"`
 	Superseded []string      `json:"superseded,omitempty" jsonschema:"memories that are marked as superseded now"`
+	Rebased    int           `json:"rebased,omitempty" jsonschema:"how often it was made again, on what others wrote meanwhile"`
 	Queued     bool          `json:"queued,omitempty" jsonschema:"true if no relay answered: it is kept on this machine, and sent when one does"`
 	answer
 	episode bool // a new one
@@ -199,7 +200,7 @@ func (s *memories) wrote(slug nipae.Slug, r write.Result) writeOut {
 }
 
 func (s *memories) written(e client.Entry, outcome string, status client.Status) writeOut {
-	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Queued: status.Queued, answer: s.calls.answerOf(status)}
+	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Rebased: status.Rebased, Queued: status.Queued, answer: s.calls.answerOf(status)}
 	if out.StoredOn = stored(status); out.Queued {
 		out.warn("%s", session.Kept)
 	}

@@ -57,7 +57,10 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	case s.Partial:
 		e.Note("partial answer: not every relay answered in full, there may be more or newer memory")
 	}
-	if s.Compared && s.Decider == "" && !s.Queued {
+	if s.Rebased > 0 {
+		e.Note("somebody else wrote meanwhile: the change was made on that")
+	}
+	if s.BestEffort() {
 		e.Note("no relay decided: none of them knows a compare-and-set, and so --base was best effort: who wrote at the same moment may have been told the same")
 	}
 	if s.Doubtful > 0 {
@@ -147,6 +150,7 @@ type AnswerOut struct {
 	Behind    bool         `json:"behind,omitempty"`   // this machine knows newer versions than relays show
 	BehindN   int          `json:"behind_n,omitempty"` // of how many memories
 	Withheld  int          `json:"withheld,omitempty"` // of how many of them it has no text
+	Rebased   int          `json:"rebased,omitempty"`  // how often a change was made again, on what others wrote meanwhile
 	Queued    bool         `json:"queued,omitempty"`   // kept on this machine until a relay answers
 	Relays    []RelayOut   `json:"relays"`
 	Published []publishOut `json:"published,omitempty"`
@@ -174,7 +178,7 @@ type Pair interface {
 
 // AnswerOf says what became of the relays; nil is no pair.
 func AnswerOf(m Pair, s client.Status) AnswerOut {
-	out := AnswerOut{Partial: s.Partial, Doubtful: s.Doubtful, Stale: s.Stale, Behind: s.Behind > 0, BehindN: s.Behind, Withheld: s.Withheld, Queued: s.Queued, Relays: RelaysOut(s.Relays), Decider: s.Decider}
+	out := AnswerOut{Partial: s.Partial, Doubtful: s.Doubtful, Stale: s.Stale, Behind: s.Behind > 0, BehindN: s.Behind, Withheld: s.Withheld, Rebased: s.Rebased, Queued: s.Queued, Relays: RelaysOut(s.Relays), Decider: s.Decider}
 	if m != nil {
 		out.Agent, out.Owner = m.Agent(), m.Owner()
 	}

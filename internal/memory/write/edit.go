@@ -39,13 +39,13 @@ func (e *MatchError) Error() string {
 	return fmt.Sprintf("the old text stands there %d times, on lines %s", e.Count, numbers)
 }
 
-// Edit replaces the one occurrence of a text in the body. Errors are those of
-// Rewrite and *MatchError.
+// Edit replaces the one occurrence of a text in the body; without a base of the caller's
+// also in one that is written meanwhile. Errors are those of Rewrite and *MatchError.
 func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o memory.SetOptions) (Result, error) {
 	if o.Later != nil {
 		o.Later = &memory.Later{Old: old, New: new}
 	}
-	return w.Rewrite(ctx, slug, func(head client.Entry, body string) (string, string, error) {
+	change := func(head client.Entry, body string) (string, string, error) {
 		if err := matchOnce(body, old); err != nil {
 			return "", "", err
 		}
@@ -53,14 +53,24 @@ func (w *Writer) Edit(ctx context.Context, slug nipae.Slug, old, new string, o m
 			return "", "", client.ErrEmpty
 		}
 		return body, new, nil
-	}, o)
+	}
+	return rebasing(ctx, w, slug, o.Base, new, func() (Result, error) { return rewrite(ctx, w, slug, change, o) })
 }
 
 // Rewrite puts what change makes of the body in its place, and leaves the fields;
 // arrived are the words that are new in it. The version that change was shown is
-// the base of the write, and the same body writes nothing. Errors are those of
-// Write and of change, and ErrNotFound and ErrTombstone.
+// the base of the write, and the same body writes nothing; where Later says that a part is
+// replaced, it is Edit. Errors are those of Write and of change, and ErrNotFound and
+// ErrTombstone.
 func (w *Writer) Rewrite(ctx context.Context, slug nipae.Slug, change func(head client.Entry, body string) (changed, arrived string, err error), o memory.SetOptions) (Result, error) {
+	once := func() (Result, error) { return rewrite(ctx, w, slug, change, o) }
+	if o.Later == nil || o.Later.Old == "" {
+		return once()
+	}
+	return rebasing(ctx, w, slug, o.Base, o.Later.New, once)
+}
+
+func rewrite(ctx context.Context, w *Writer, slug nipae.Slug, change func(head client.Entry, body string) (changed, arrived string, err error), o memory.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}

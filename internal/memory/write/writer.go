@@ -32,6 +32,9 @@ type Writer struct {
 	Project string           // stamped into new episodes; "" for none
 	Clock   func() time.Time // nil means time.Now
 	Copied  Copied           // nil: nothing is known to be copied
+	// Pause waits before a change is made again, the n-th time; nil waits for a random
+	// moment.
+	Pause func(ctx context.Context, n int) error
 	// Holds returns the active memories that would be found in place of one if it were
 	// archived; nil knows none.
 	Holds func(ctx context.Context, slug string) []string
@@ -98,11 +101,16 @@ func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o memory.
 }
 
 // Append adds text at the end, on a new line, to the newest version that every
-// relay knows. Errors are those of Write.
+// relay knows; without a base of the caller's also to one that is written meanwhile. Errors
+// are those of Write.
 func (w *Writer) Append(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (Result, error) {
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
+	return rebasing(ctx, w, slug, o.Base, text, func() (Result, error) { return appendOnce(ctx, w, slug, text, o) })
+}
+
+func appendOnce(ctx context.Context, w *Writer, slug nipae.Slug, text string, o memory.SetOptions) (Result, error) {
 	r, head, err := w.before(ctx, slug)
 	unknown := mayWait(err, o)
 	if err != nil && !unknown {

@@ -99,10 +99,14 @@ func TestWriteOverWhatIsThere(t *testing.T) {
 			return err
 		},
 		"append": func(w *Writer) error {
-			_, err := w.Append(t.Context(), "mem/x", "new", memory.SetOptions{})
+			_, err := w.Append(t.Context(), "mem/x", "new", memory.SetOptions{Base: client.Hash("old")})
 			return err
 		},
 		"edit": func(w *Writer) error {
+			_, err := w.Edit(t.Context(), "mem/x", "old", "new", memory.SetOptions{Base: client.Hash("old")})
+			return err
+		},
+		"edit, of what is gone, without a base": func(w *Writer) error {
 			_, err := w.Edit(t.Context(), "mem/x", "old", "new", memory.SetOptions{})
 			return err
 		},

@@ -34,9 +34,10 @@ matter, in a file of your own that is removed afterwards. A memory that is not t
 made. What the editor leaves is written with the text that it began with as base; the
 fields created, source and trust are stamped, and trust is never raised.
 
-If somebody else wrote meanwhile, or it cannot be written for another reason, nothing
-is, and stderr says where the file with your text is. Without a change nothing is
-written.`,
+If somebody else wrote meanwhile, the lines that you changed are put into that text, if
+they stand there once and the fields are the same. Otherwise, or if it cannot be written
+for another reason, nothing is, and stderr says where the file with your text is. Without
+a change nothing is written.`,
 		Example: `  EDITOR=nano engramctl mem edit projects/atlas`,
 	}, cliutil.OnSlug(cliutil.OwnSlug, func(ctx context.Context, slug nipae.Slug, args []string) error {
 		return memEdit(ctx, env, slug, cliutil.Guard(allow))
@@ -60,7 +61,7 @@ func memEdit(ctx context.Context, env *cliutil.Env, slug nipae.Slug, check func(
 		return err
 	}
 	return InEditor(ctx, env, slug, head.Text, "nothing changed", func(text string) error {
-		return writeEdited(ctx, env, m, slug, text, memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone), Check: check, Later: &memory.Later{}})
+		return writeEdited(ctx, env, m, head, slug, text, memory.SetOptions{Check: check, Later: &memory.Later{}})
 	})
 }
 
@@ -101,10 +102,10 @@ func editable(ctx context.Context, env *cliutil.Env, c *client.Client, m *sessio
 	return head, env.Report(status, cliutil.About(slug, head, err))
 }
 
-func writeEdited(ctx context.Context, env *cliutil.Env, m *session.Memory, slug nipae.Slug, text string, o memory.SetOptions) error {
+func writeEdited(ctx context.Context, env *cliutil.Env, m *session.Memory, head client.Entry, slug nipae.Slug, text string, o memory.SetOptions) error {
 	ctx, done := env.Bounded(ctx)
 	defer done()
-	r, err := m.Writer(ctx).Write(ctx, slug, write.Draft{Text: text, Whole: true}, o)
+	r, err := write.Revise(ctx, m.Writer(ctx), slug, head.Text, text, o)
 	if err := env.Report(r.Status, cliutil.About(slug, r.Entry, cliutil.Explained(cliutil.Understood(err)))); err != nil {
 		return err
 	}

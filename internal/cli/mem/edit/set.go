@@ -25,7 +25,7 @@ type WroteOut struct {
 
 // Commands returns the commands of engramctl mem that change one.
 func Commands(env *cliutil.Env) []*cobra.Command {
-	all := []*cobra.Command{setCommand(env), patchCommand(env), editCommand(env), mvCommand(env), linkCommand(env), restoreCommand(env)}
+	all := []*cobra.Command{setCommand(env), appendCommand(env), patchCommand(env), editCommand(env), mvCommand(env), linkCommand(env), restoreCommand(env)}
 	for _, m := range marks {
 		all = append(all, markCommand(env, m))
 	}
