@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/hooklog"
 	"engramd/internal/cli/root"
-	"engramd/internal/cli/session"
 	"engramd/internal/e2e/golden"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
@@ -302,10 +305,49 @@ func TestHookLog(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 && os.PathSeparator == '/' {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	r.write("state/engramd/hook.log", strings.Repeat("x", session.MaxHookLog+1))
+	r.write("state/engramd/hook.log", strings.Repeat("x", hooklog.Max+1))
 	r.hook("claude", "stop", said)
 	if text, err := os.ReadFile(path); err != nil || strings.Count(string(text), "\n") != 1 || len(text) > 200 {
 		t.Errorf("a log that is full: %v, %d bytes", err, len(text))
+	}
+}
+
+// TestSilentPromptsAreCounted: a prompt that is not answered is counted with the reason,
+// whether the state could be opened or not.
+func TestSilentPromptsAreCounted(t *testing.T) {
+	url := relaytest.Start(t, relaytest.Options{}).URL
+	r := newHookRig(t, url)
+	r.plant(url, planted)
+	said := fmt.Sprintf(`{"session_id":"s","cwd":%q,"prompt":"When does Ana paint the boats?"}`, r.folder)
+	r.hook("claude", "session-start", said)
+	r.hook("claude", "prompt", said)
+	prompt := func(change func(*hookRig), stdin io.Reader) {
+		with := *r
+		with.env = slices.Clone(r.env)
+		change(&with)
+		if got := with.run(stdin, "hook", "prompt", "--harness", "claude"); got.code != 0 || got.stdout != "" {
+			t.Errorf("%+v", got)
+		}
+	}
+	never, end := io.Pipe()
+	defer end.Close()
+	soon := func(r *hookRig) { r.patience = 50 * time.Millisecond }
+	prompt(soon, never)
+	prompt(func(*hookRig) {}, strings.NewReader("{boats"))
+	prompt(func(r *hookRig) { r.env = append(r.env, "ENGRAM_KEY_FILE="+filepath.Join(r.dir, "none.key")) }, strings.NewReader(said))
+	states, err := filepath.Glob(filepath.Join(r.dir, "state", "engramd", "*.state"))
+	if err != nil || len(states) != 1 {
+		t.Fatalf("%q, %v", states, err)
+	}
+	if err := os.Rename(states[0], states[0]+".aside"); err != nil {
+		t.Fatal(err)
+	}
+	r.write(strings.TrimPrefix(states[0], r.dir)+"/a", "a folder is no state")
+	prompt(func(*hookRig) {}, strings.NewReader(said))
+	why, of := hooklog.Silent(cliutil.New(&cliutil.System{Env: r.env}), 50)
+	if want := map[string]int{"no input in time": 2, "settings or key": 1, "no state": 1}; of != 5 || !maps.Equal(why, want) {
+		text, _ := os.ReadFile(filepath.Join(r.dir, "state", "engramd", "hook.log"))
+		t.Errorf("%v of %d, want %v of 5\n%s", why, of, want, text)
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"engramd/internal/agent/hook"
+	"engramd/internal/cli/cliutil"
+	"engramd/internal/cli/hooklog"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/quote"
 	memorystate "engramd/internal/memory/state"
@@ -121,8 +123,8 @@ func TestLatePromptIsKnown(t *testing.T) {
 		if err != nil || len(all) != 3 || all[1].Note != memorystate.Late || all[2].Note != "" || len(all[2].Texts) != 2 || !all[2].Texts[1].Withheld || all[2].Texts[0].Slug != "mem/boats" || all[2].Texts[0].Event == "" {
 			t.Errorf("%+v, %v", all, err)
 		}
-		if late, of, err := s.Turns.Late(t.Context(), 50); late != 1 || of != 2 || err != nil {
-			t.Errorf("%d of %d were late, %v", late, of, err)
-		}
 	})
+	if why, of := hooklog.Silent(cliutil.New(&cliutil.System{Env: r.env}), 50); why["late"] != 1 || of != 2 {
+		t.Errorf("%v of %d were not answered", why, of)
+	}
 }

@@ -53,10 +53,10 @@ working folder is linked to its project, projects that still have an older name,
 settings of each harness, what it asks a person for and remembers by itself, and how fast
 its hooks and its MCP server are.
 
-Nothing is changed. Whether a relay takes writes is asked by sending it what it has
-already, or, where an agent has remembered nothing yet, an event that relays pass on and
-do not keep. No key or text is printed, and no
-slug but that of a project.
+Nothing is changed, with one exception. Whether a relay takes writes is asked by sending it
+once more what it took within an hour; where there is none of that, one text is written to
+mem/sys/setup, as setup does. How many of the last prompts were not answered in time is
+told, with the reasons. No key or text is printed, and no slug but that of a project.
 
 The exit code is 0 if nothing failed, warnings or not; else it is that of the first
 failure, as the command that needs it would have it.`,
@@ -80,8 +80,9 @@ failure, as the command that needs it would have it.`,
 
 // doctor is one run of the checks.
 type doctor struct {
-	env   *cliutil.Env
-	found []finding
+	env       *cliutil.Env
+	found     []finding
+	unwritten []string // relays that took nothing lately
 }
 
 // all makes all checks that can be made.
@@ -92,6 +93,7 @@ func (d *doctor) all(ctx context.Context) {
 		d.memory(ctx, s)
 	}
 	d.harnesses(ctx)
+	d.prompts()
 	d.server(ctx)
 }
 

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"cmp"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/hooklog"
 	"engramd/internal/client"
 	memorystate "engramd/internal/memory/state"
 )
@@ -99,14 +102,35 @@ func TestDoctorOutbox(t *testing.T) {
 	}
 }
 
-// TestLatePrompts: prompts that were not answered in time are a warning, and none is not
-// worth a line.
-func TestLatePrompts(t *testing.T) {
-	for late, want := range map[int]string{0: "", 1: "1 of the last 50 prompts was not answered in time", 12: "12 of the last 50 prompts were not answered in time"} {
-		d := &doctor{}
-		prompts(d, late, 50)
-		if want == "" && len(d.found) > 0 || want != "" && (len(d.found) != 1 || d.found[0].Text != want || d.found[0].State != warned) {
-			t.Errorf("%d: %+v", late, d.found)
-		}
+// TestSilentPrompts: prompts that were not answered are a warning, with the reasons, and
+// none is not worth a line.
+func TestSilentPrompts(t *testing.T) {
+	line := func(event, outcome string) string {
+		return "2026-11-28T10:00:00Z " + event + " codex session=s outcome=\"" + outcome + "\" bytes=0 took=9ms\n"
+	}
+	many := func(n int, line string) string { return strings.Repeat(line, n) }
+	for name, c := range map[string]struct{ old, log, want string }{
+		"no log":       {"", "", ""},
+		"all answered": {"", many(60, line("prompt", "ok")), ""},
+		"other events": {"", line("stop", "late") + line("session-start", "exit code 4") + line("prompt", "ok"), ""},
+		"one":          {many(60, line("prompt", "late")), many(49, line("prompt", "ok")), "1 of the last 50 prompts was not answered in time: 1 late"},
+		"several": {line("prompt", "settings or key"), many(37, line("prompt", "ok")) + many(2, line("prompt", "no input in time")) + many(9, line("prompt", "late")) + line("prompt", "fault") + "torn",
+			"13 of the last 50 prompts were not answered in time: 1 fault, 9 late, 2 no input in time, 1 settings or key"},
+		"not ours": {"", "2026 prompt codex session=s outcome=\"\x1b[31m\" bytes=0\n" + strings.Repeat("x", 3*hooklog.Max), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for end, text := range map[string]string{".old": c.old, "": c.log} {
+				path := filepath.Join(dir, "engramd", "hook.log"+end)
+				if err := cmp.Or(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d := &doctor{env: cliutil.New(&cliutil.System{Env: []string{"XDG_STATE_HOME=" + dir}})}
+			d.prompts()
+			if c.want == "" && len(d.found) > 0 || c.want != "" && (len(d.found) != 1 || d.found[0].Text != c.want || d.found[0].State != warned) {
+				t.Errorf("%+v", d.found)
+			}
+		})
 	}
 }

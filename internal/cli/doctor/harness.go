@@ -114,7 +114,7 @@ func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Statu
 	if len(by.Asked) > 0 {
 		d.add("permission", warned, remedy+" --allow", "%s asks before each use of %s, and refuses where nobody can answer", h.Title, strings.Join(by.Asked, ", "))
 	} else if by.MayAsk {
-		d.add("permission", fine, "", "%s lets the agent use its memory without asking", h.Title)
+		d.add("permission", fine, "", "%s lets the agent use %s without asking, and may ask before other tools", h.Title, cliutil.Counted(len(mcp.OwnTools), "tool for its own memory", "tools for its own memory"))
 	}
 	if _, err := os.Stat(s.Binary); err != nil {
 		d.fail("hooks", exit.Usagef("%s runs %s, which is not there", h.Title, s.Binary), remedy)

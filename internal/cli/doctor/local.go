@@ -17,6 +17,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/hooklog"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/nips/nipae"
@@ -282,16 +283,19 @@ func (d *doctor) state(ctx context.Context, s settings.Settings) {
 	}
 	d.add("state", fine, "", "%s can be written", cliutil.StateFolder(d.env))
 	outbox(ctx, d, opened.Outbox)
-	if late, of, err := state.Turns.Late(ctx, lastPrompts); err == nil {
-		prompts(d, late, of)
-	}
 }
 
-// prompts says how many of the last prompts were late.
-func prompts(d *doctor, late, of int) {
-	if late > 0 {
-		were := map[bool]string{true: "was", false: "were"}[late == 1]
-		d.add("prompts", warned, `hook_time = "2s" in the profile gives hooks more time`, "%d of the last %d prompts %s not answered in time", late, of, were)
+// prompts says how many of the last prompts were not answered, and why.
+func (d *doctor) prompts() {
+	why, of := hooklog.Silent(d.env, lastPrompts)
+	n, reasons := 0, ""
+	for _, reason := range slices.Sorted(maps.Keys(why)) {
+		n += why[reason]
+		reasons += fmt.Sprintf(", %d %s", why[reason], reason)
+	}
+	if n > 0 {
+		were := map[bool]string{true: "was", false: "were"}[n == 1]
+		d.add("prompts", warned, `hook_time = "2s" in the profile gives hooks more time, where they were late`, "%d of the last %d prompts %s not answered in time: %s", n, of, were, reasons[2:])
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,8 +22,8 @@ const (
 	// skewNoted is how far a relay's clock may be off; beyond skewWrong relays
 	// refuse each other's events, and AUTH.
 	skewNoted, skewWrong = 20 * time.Second, 5 * time.Minute
-	// ephemeral is a kind that relays pass on and do not keep (NIP-01).
-	ephemeral = 24_174
+	// lately is how old may be what a relay took for it to say that it still does.
+	lately = time.Hour
 )
 
 // memory looks at the relays of a pair, and at what is kept of it here.
@@ -31,20 +32,20 @@ func (d *doctor) memory(ctx context.Context, s settings.Settings) {
 	if err != nil {
 		return // profileAndKey has said so
 	}
-	results := make([][]finding, len(s.Relays))
+	results := make([]*doctor, len(s.Relays))
 	var running sync.WaitGroup
 	for i, url := range s.Relays {
 		running.Go(func() {
 			one := &doctor{env: d.env}
 			one.relay(ctx, id, s, url)
-			results[i] = one.found
+			results[i] = one
 		})
 	}
 	running.Wait()
 	answers := false
-	for _, found := range results {
-		d.found = append(d.found, found...)
-		for _, f := range found {
+	for _, one := range results {
+		d.found, d.unwritten = append(d.found, one.found...), append(d.unwritten, one.unwritten...)
+		for _, f := range one.found {
 			answers = answers || f.Check == "auth" && f.State == fine
 		}
 	}
@@ -60,6 +61,7 @@ func (d *doctor) memory(ctx context.Context, s settings.Settings) {
 	d.core(ctx)
 	d.copy(ctx)
 	d.missing(ctx, s)
+	d.write(ctx, s.Owner, id.PubKey(), d.unwritten)
 	d.state(ctx, s)
 	d.projects(ctx, true)
 }
@@ -71,6 +73,7 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 	defer c.Close()
 	info, err := c.Info(ctx, url)
 	open := setup.OpenRelay(d.env, url)
+	relay := url
 	url = settings.ShownURL(url)
 	switch {
 	case errors.Is(err, client.ErrMisbehaved):
@@ -103,29 +106,53 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 		d.add("write", untried, "", "%s: the key is an owner's, who only reads", url)
 		return
 	}
-	d.writable(ctx, c, url, owner, answers.Events)
+	d.writable(ctx, c, relay, owner, answers.Events)
 }
 
-// writable sends a relay what it has already, or what it does not keep.
-func (d *doctor) writable(ctx context.Context, c *client.Client, url, owner string, has []*nostr.Event) {
-	var ev *nostr.Event
-	what := "what it has already, sent once more"
-	switch {
-	case len(has) > 0:
-		ev = has[0]
-	default:
-		ev = &nostr.Event{Kind: ephemeral, CreatedAt: nostr.Timestamp(time.Now().Unix()), Tags: nostr.Tags{}}
-		if err := c.Identity().Sign(ev); err != nil {
-			d.fail("write", err, "")
-			return
-		}
-		what = "an event that is not kept"
-	}
-	if _, err := c.Publish(ctx, ev); err != nil && !errors.Is(err, client.ErrConflict) {
-		d.fail("write", fmt.Errorf("%s: %w", url, err), "ask its operator to list the owner, "+settings.Npub(owner)+"; then the owner runs engramctl agents allow "+settings.Npub(c.Identity().PubKey())+", with the owner's key")
+// writable sends a relay once more what it took lately, which any bound on who may write
+// refuses. Where there is nothing of the kind a memory is written, once all relays were
+// looked at.
+func (d *doctor) writable(ctx context.Context, c *client.Client, relay, owner string, has []*nostr.Event) {
+	if len(has) == 0 || time.Since(has[0].CreatedAt.Time()) > lately {
+		d.unwritten = append(d.unwritten, relay)
 		return
 	}
-	d.add("write", fine, "", "%s takes %s", url, what)
+	_, err := c.Publish(ctx, has[0])
+	if errors.Is(err, client.ErrConflict) {
+		err = nil
+	}
+	d.written(relay, owner, c.Identity().PubKey(), err, "what it took at "+cliutil.Stamp(int64(has[0].CreatedAt))+", sent once more")
+}
+
+// written says whether a relay took something.
+func (d *doctor) written(relay, owner, agent string, err error, what string) {
+	if url := settings.ShownURL(relay); err != nil {
+		d.fail("write", fmt.Errorf("%s: %w", url, err), "ask its operator to list the owner, "+settings.Npub(owner)+"; then the owner runs engramctl agents allow "+settings.Npub(agent)+", with the owner's key")
+	} else {
+		d.add("write", fine, "", "%s takes %s", url, what)
+	}
+}
+
+// write writes a memory as setup does, for relays that took none lately.
+func (d *doctor) write(ctx context.Context, owner, agent string, relays []string) {
+	if len(relays) == 0 {
+		return
+	}
+	if slices.ContainsFunc(d.found, func(f finding) bool { return (f.Check == "core" || f.Check == "missing") && f.State == failed }) {
+		d.add("write", untried, "", "nothing is written beside what is missing, or cannot be read")
+		return
+	}
+	status, err := setup.Try(ctx, d.env)
+	for _, relay := range relays {
+		at := slices.IndexFunc(status.Published, func(p client.PublishStatus) bool { return p.URL == relay })
+		said := err
+		if at >= 0 && (status.Published[at].Accepted || status.Published[at].Superseded) {
+			said = nil
+		} else if at >= 0 {
+			said = status.Published[at].Err
+		}
+		d.written(relay, owner, agent, said, "a memory, which stands at mem/sys/setup")
+	}
 }
 
 // clock compares a relay's time with ours.

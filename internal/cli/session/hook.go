@@ -16,6 +16,7 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/hooklog"
 	"engramd/internal/client"
 )
 
@@ -136,13 +137,13 @@ func RunHook(env *cliutil.Env, run func() (*cobra.Command, error)) int {
 	defer func() {
 		if recover() != nil {
 			hookSays(env, h, e, unavailable(env, errBroke))
-			hookLog(env, began, e, h, hookOutcome{class: "panic"})
+			hookLog(env, began, e, h, hooklog.Outcome{Class: "fault"})
 		}
 	}()
 	if cmd, err := run(); err != nil {
 		hookSays(env, h, e, unavailable(env, err))
 		cliutil.Complain(env, cmd, err)
-		hookLog(env, began, e, h, hookOutcome{class: fmt.Sprintf("exit code %d", exit.CodeOf(err))})
+		hookLog(env, began, e, h, hooklog.Outcome{Class: silence(err)})
 	}
 	return exit.OK
 }
@@ -150,11 +151,28 @@ func RunHook(env *cliutil.Env, run func() (*cobra.Command, error)) int {
 // errBroke is a panic, of which the text may be anything.
 var errBroke = errors.New("a fault of this program")
 
-// hookOutcome is what the log says of a hook.
-type hookOutcome struct {
-	class   string // "" is done
-	session string
-	bytes   int // that were told
+// errNoState is that what this machine knows could not be opened, or not in time.
+var errNoState = errors.New("the state of this machine could not be opened")
+
+// silence is why nothing was told, in the log's words.
+func silence(err error) string {
+	switch code := exit.CodeOf(err); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return "late"
+	case errors.Is(err, hook.ErrInput):
+		return "no input in time"
+	case errors.Is(err, errNoState):
+		return "no state"
+	case code == exit.Usage:
+		return "settings or key"
+	default:
+		return fmt.Sprintf("exit code %d", code)
+	}
+}
+
+// hookLog writes one line on a hook; the disk may hang.
+func hookLog(env *cliutil.Env, began time.Time, e hook.Event, h hook.Harness, o hooklog.Outcome) {
+	aside(env.Allow(hookSpare), func() { hooklog.Write(env, began, e, h, o) })
 }
 
 // hookSays prints what an agent is told, in its harness's shape. At other events

@@ -15,6 +15,7 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/cli/hooklog"
 	memorystate "engramd/internal/memory/state"
 )
 
@@ -137,7 +138,7 @@ func answerHook(ctx context.Context, env *cliutil.Env, e hook.Event, h hook.Harn
 		return err
 	}
 	r.said = true
-	hookLog(env, began, e, h, hookOutcome{session: in.Session, bytes: len(shaped)})
+	hookLog(env, began, e, h, hooklog.Outcome{Session: in.Session, Bytes: len(shaped)})
 	return nil
 }
 

@@ -35,16 +35,15 @@ func (s *setup) approve(ctx context.Context) error {
 	return s.step("approval", "the owner has approved the agent")
 }
 
-// tryMemory writes a memory and reads it again. What the settings say is done by then.
-func (s *setup) tryMemory(ctx context.Context) error {
-	s.env.Flags.Profile = s.name
-	text := "engramctl setup wrote this to see whether it is kept: " + time.Now().UTC().Format(time.RFC3339Nano)
-	err := cliutil.WithOwnMemory(ctx, s.env, func(ctx context.Context, m *session.Memory) error {
-		_, status, err := m.Set(ctx, tried, text, memory.SetOptions{})
-		if err != nil {
+// Try writes a memory and reads it again, and sends nothing that waits. status is what the
+// relays said to it.
+func Try(ctx context.Context, env *cliutil.Env) (status client.Status, err error) {
+	text := "engramctl wrote this to see whether it is kept: " + time.Now().UTC().Format(time.RFC3339Nano)
+	err = cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) (err error) {
+		if _, status, err = m.Set(ctx, tried, text, memory.SetOptions{}); err != nil {
 			return err
 		}
-		if err := s.env.Report(status, nil); err != nil {
+		if err := env.Report(status, nil); err != nil {
 			return err
 		}
 		entry, _, err := m.Get(ctx, tried)
@@ -53,6 +52,13 @@ func (s *setup) tryMemory(ctx context.Context) error {
 		}
 		return err
 	})
+	return status, err
+}
+
+// tryMemory says whether a memory is kept. What the settings say is done by then.
+func (s *setup) tryMemory(ctx context.Context) error {
+	s.env.Flags.Profile = s.name
+	_, err := Try(ctx, s.env)
 	switch {
 	case err == nil:
 		return s.step("memory", "a first text was written and read again")

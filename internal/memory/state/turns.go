@@ -121,17 +121,6 @@ func (s Turns) Newest(ctx context.Context, most int) ([]string, error) {
 	return list(ctx, s.db, func(r sealedfile.Row) string { return r.Text(0) }, "SELECT session FROM turns GROUP BY session ORDER BY max(n) DESC LIMIT ?", most)
 }
 
-// Late counts of the last prompts, at most so many, those that were not answered in time.
-func (s Turns) Late(ctx context.Context, most int) (late, of int, err error) {
-	err = s.read(ctx, func(tx *sealedfile.Tx) error {
-		for r := range tx.Rows("SELECT coalesce(sum(reason = ?), 0), count(*) FROM (SELECT reason FROM turns WHERE slug = '' AND prompt > 0 ORDER BY n DESC LIMIT ?)", Late, most) {
-			late, of = int(r.Int(0)), int(r.Int(1))
-		}
-		return nil
-	})
-	return late, of, err
-}
-
 // Chores reports whether it is time to tell a session what waits for somebody to think:
 // none was told for most of a day.
 func (s Turns) Chores(ctx context.Context) (due bool, err error) {

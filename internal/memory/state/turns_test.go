@@ -33,11 +33,6 @@ func TestTurns(t *testing.T) {
 	if newest, err := s.Turns.Newest(t.Context(), 5); err != nil || !reflect.DeepEqual(newest, []string{"s", "other"}) {
 		t.Errorf("the newest are %v, %v", newest, err)
 	}
-	for _, tt := range []struct{ most, late, of int }{{50, 2, 3}, {2, 2, 2}} {
-		if late, of, err := s.Turns.Late(t.Context(), tt.most); late != tt.late || of != tt.of || err != nil {
-			t.Errorf("of %d: %d of %d were late, %v", tt.most, late, of, err)
-		}
-	}
 	r.now = r.now.Add(turnsLast + time.Minute)
 	must(t, s.Turns.Start(t.Context(), Turn{Session: Session{ID: "new", Harness: "claude"}}))
 	if all, err := s.Turns.Of(t.Context(), "s"); len(all) > 0 || err != nil {
