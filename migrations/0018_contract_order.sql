@@ -111,6 +111,8 @@ CREATE TEMP TABLE counted AS
       ROWS UNBOUNDED PRECEDING) ELSE 0 END AS k
   FROM arrived;
 CREATE UNIQUE INDEX temp.counted_of ON counted(move, contract, author, other, created_at, id);
+-- Without it the last number of each thread is looked for among all entries.
+CREATE INDEX temp.counted_thread ON counted(thread, n);
 UPDATE contract_entries AS e SET (n, k) = (SELECT c.n, c.k FROM counted AS c WHERE c.move = 0 AND c.contract = e.contract
   AND c.author = e.author AND c.other = e.other AND c.created_at = e.created_at AND c.id = e.id);
 INSERT INTO contract_moves(thread, n, contract, author, other, id, created_at, arrived_at, status, previous, seq)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/platform/files"
 	"engramd/internal/snapshot/bundle"
 )
 
@@ -20,10 +21,13 @@ import (
 //	<root>/tenants/<tenant>/snapshots/<agent>/<id>.json  the Record
 //
 // Methods that change something need the agent's Lock; reading needs none.
-type Store struct{ root string }
+type Store struct {
+	root    string
+	syncDir func(dir string) error // files.SyncDir
+}
 
 // New returns the store below root, which is made when something is written.
-func New(root string) *Store { return &Store{root: root} }
+func New(root string) *Store { return &Store{root: root, syncDir: files.SyncDir} }
 
 // Info is one bundle as the folder shows it.
 type Info struct {
@@ -102,16 +106,31 @@ func (s *Store) Dir(tenant, agent string) (string, error) {
 	return filepath.Join(s.root, "tenants", tenant, "snapshots", agent), nil
 }
 
-// makeDir makes the folder of an agent, for its owner only.
+// makeDir makes the folder of an agent, for its owner only. A new folder's name
+// is durable when the folder that it stands in is synced.
 func (s *Store) makeDir(tenant, agent string) (string, error) {
 	dir, err := s.Dir(tenant, agent)
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(s.root, 0o700); err != nil {
 		return "", fmt.Errorf("snapshots: %w", err)
 	}
-	return dir, nil
+	for at := s.root; ; {
+		rest := strings.TrimPrefix(dir[len(at):], string(filepath.Separator))
+		if rest == "" {
+			return dir, nil
+		}
+		name, _, _ := strings.Cut(rest, string(filepath.Separator))
+		err := os.Mkdir(filepath.Join(at, name), 0o700)
+		if err == nil {
+			err = s.syncDir(at)
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("snapshots: %w", err)
+		}
+		at = filepath.Join(at, name)
+	}
 }
 
 // Places returns every agent that has a folder, by tenant and agent.

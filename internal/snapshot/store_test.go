@@ -341,3 +341,31 @@ func TestLockEndsWithItsProcess(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestFoldersAreDurable: every new folder between the root and a bundle has its
+// name synced, and none twice.
+func TestFoldersAreDurable(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "new")
+	s := New(root)
+	var synced []string
+	s.syncDir = func(dir string) error {
+		synced = append(synced, strings.TrimPrefix(dir, root))
+		return nil
+	}
+	for _, want := range [][]string{{"", "/tenants", "/tenants/default", "/tenants/default/snapshots"}, nil} {
+		synced = nil
+		if _, err := s.makeDir("default", agentKey); err != nil {
+			t.Fatal(err)
+		}
+		for i := range synced {
+			synced[i] = filepath.ToSlash(synced[i])
+		}
+		if !slices.Equal(synced, want) {
+			t.Errorf("synced %q, want %q", synced, want)
+		}
+	}
+	s.syncDir = func(string) error { return os.ErrPermission }
+	if _, err := s.makeDir("other", agentKey); !errors.Is(err, os.ErrPermission) {
+		t.Errorf("a folder that could not be synced: %v", err)
+	}
+}

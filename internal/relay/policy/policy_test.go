@@ -139,14 +139,17 @@ func TestContractMemoryDoesNotExpire(t *testing.T) {
 }
 
 func TestExpired(t *testing.T) {
-	p := mustPolicy(t, Options{})
+	p, imports := mustPolicy(t, Options{}), mustPolicy(t, Options{Import: true})
+	const over, noTime = "invalid: the event has expired", "invalid: the expiration tag holds no time: give unix seconds, or leave it out"
 	for value, want := range map[string]string{
-		"1700000001": "", "1700000000": "invalid: the event has expired", "1": "invalid: the event has expired",
-		"": "", "soon": "", "-5": "", "0": "", "99999999999999999999": "",
+		"1700000001": "", "1700000000": over, "1": over,
+		"": noTime, "soon": noTime, "-5": noTime, "0": noTime, "1e9": noTime, "99999999999999999999": noTime,
 	} {
-		check(t, p, note(agentKey, nostr.Tag{"expiration", value}), want)
+		ev := note(agentKey, nostr.Tag{"expiration", value})
+		check(t, p, ev, want)
+		check(t, imports, ev, strings.TrimPrefix(want, noTime))
 	}
-	check(t, p, note(agentKey, nostr.Tag{"expiration"}, nostr.Tag{"expiration", "1"}), "invalid: the event has expired")
+	check(t, p, note(agentKey, nostr.Tag{"expiration"}, nostr.Tag{"expiration", "1"}), noTime)
 	check(t, p, note(agentKey, nostr.Tag{"expiration", "1800000000"}, nostr.Tag{"expiration", "1"}), "")
 }
 

@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -51,8 +52,9 @@ func (p *Policy) rejectTagged(_ context.Context, ev *nostr.Event) (bool, string)
 	return false, ""
 }
 
-// rejectExpired rejects events whose time is over (NIP-40). A tag that holds
-// no time has no effect, as in the store.
+// rejectExpired rejects events whose time is over (NIP-40), and those whose tag
+// holds no time: whoever wrote one wants the event gone at some time, and the
+// store would keep it for ever.
 //
 // Contract memory does not expire: what was said is not to go without a trace.
 func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string) {
@@ -63,12 +65,20 @@ func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string
 		return false, ""
 	}
 	for _, tag := range ev.Tags {
-		if len(tag) < 2 || tag[0] != "expiration" {
+		if len(tag) == 0 || tag[0] != "expiration" {
 			continue
 		}
-		at, err := strconv.ParseInt(tag[1], 10, 64)
-		if err == nil && at > 0 && at <= p.Clock().Unix() {
-			return true, "invalid: the event has expired"
+		at := int64(0)
+		if len(tag) > 1 {
+			at, _ = strconv.ParseInt(tag[1], 10, 64) // 0 and the largest number mean the same as no time
+		}
+		switch {
+		case at > 0 && at < math.MaxInt64:
+			if at <= p.Clock().Unix() {
+				return true, "invalid: the event has expired"
+			}
+		case !p.Import: // what another relay has taken is kept as it is
+			return true, "invalid: the expiration tag holds no time: give unix seconds, or leave it out"
 		}
 		break
 	}

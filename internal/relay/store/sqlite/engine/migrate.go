@@ -31,6 +31,8 @@ func migrate(ctx context.Context, c *Conn, path string, log *slog.Logger) error 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		// A start that takes long must be seen to work, and at what.
+		log.Info("database is being migrated", "from", group[0].Version-1, "to", group[len(group)-1].Version)
 		if err := c.Transaction(func() error { return applyMigrations(c, group) }); err != nil {
 			return err
 		}

@@ -70,7 +70,8 @@ const migrateEnv = "ENGRAMD_TEST_MIGRATE"
 // most, and the most that its files took, in bytes.
 type migrated struct {
 	Before, Peak, Disk int64
-	Seconds            float64
+	Seconds            float64       // by the clock
+	Processor          time.Duration `json:"-"`
 }
 
 // migrating ends the opening of a database when it has been brought up to date.
@@ -157,7 +158,8 @@ func migrateProcess(ctx context.Context, path string, cache int64) *exec.Cmd {
 // took.
 func migrateElsewhere(tb testing.TB, path string, cache int64) (out migrated) {
 	tb.Helper()
-	if text, err := migrateProcess(tb.Context(), path, cache).CombinedOutput(); err != nil {
+	cmd := migrateProcess(tb.Context(), path, cache)
+	if text, err := cmd.CombinedOutput(); err != nil {
 		tb.Fatalf("%v\n%s", err, text)
 	}
 	b, err := os.ReadFile(path + ".said")
@@ -167,6 +169,7 @@ func migrateElsewhere(tb testing.TB, path string, cache int64) (out migrated) {
 	if err := json.Unmarshal(b, &out); err != nil {
 		tb.Fatal(err)
 	}
+	out.Processor = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	return out
 }
 
