@@ -37,7 +37,7 @@ func (s *Session) OwnFolder(ctx context.Context, folder string) (mark string, er
 
 // Exported reports whether this pair made an export in plain text, by the mark in it and
 // a hash of the rest.
-func (s *Session) Exported(sum, mark string) bool {
+func Exported(s *Session, sum, mark string) bool {
 	return pairOf(s.Memory.Memory).Marks(state.OfExport, sum, mark)
 }
 

@@ -58,7 +58,7 @@ func importPlain(ctx context.Context, env *cliutil.Env, file string, f Options) 
 		return exit.Usagef("%s: %w", filepath.Base(file), err)
 	}
 	defer in.Close()
-	records, proven, err := readPlain(in, m.Owner(), opened.Exported)
+	records, proven, err := readPlain(in, m.Owner(), func(sum, mark string) bool { return session.Exported(opened, sum, mark) })
 	if err != nil {
 		return exit.Usagef("%s: %w", filepath.Base(file), err)
 	}
