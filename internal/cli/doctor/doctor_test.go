@@ -39,12 +39,12 @@ func TestDoctorClock(t *testing.T) {
 		{0, fine, ""}, {3 * time.Second, fine, ""}, {-time.Minute, warned, "1m0s behind"}, {time.Minute, warned, "1m0s ahead"},
 		{time.Hour, failed, "1h0m0s ahead"}, {-time.Hour, failed, "1h0m0s behind"},
 	} {
-		got := only(t, func(d *doctor) { d.clock("wss://a.example", now, now.Add(c.off)) })
+		got := only(t, func(d *doctor) { compareClock(d, "wss://a.example", now, now.Add(c.off)) })
 		if got.State != c.want || !strings.Contains(got.Text, c.text) || (c.want != fine) != (got.Remedy != "") {
 			t.Errorf("%v: %+v", c.off, got)
 		}
 	}
-	if got := only(t, func(d *doctor) { d.clock("wss://a.example", time.Time{}, now) }); got.State != untried {
+	if got := only(t, func(d *doctor) { compareClock(d, "wss://a.example", time.Time{}, now) }); got.State != untried {
 		t.Errorf("without a date: %+v", got)
 	}
 }
@@ -60,7 +60,7 @@ func TestDoctorVersion(t *testing.T) {
 		{engramd, "v1.2.0", cliutil.Unreleased, untried}, {engramd, cliutil.Unreleased, "v1.2.0", untried},
 	} {
 		got := only(t, func(d *doctor) {
-			d.version("wss://a.example", client.RelayInfo{Software: c.software, Version: c.theirs}, c.ours)
+			compareVersion(d, "wss://a.example", client.RelayInfo{Software: c.software, Version: c.theirs}, c.ours)
 		})
 		if got.State != c.want {
 			t.Errorf("%+v: %+v", c, got)

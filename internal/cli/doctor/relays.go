@@ -83,12 +83,12 @@ func (d *doctor) relay(ctx context.Context, id client.Identity, s settings.Setti
 		return
 	case open:
 		d.add("relay", warned, "engramctl setup --local asks whether only you and your agents may write there", "%s answers, and takes everybody's events", url)
-		d.version(url, info, d.env.Version)
+		compareVersion(d, url, info, d.env.Version)
 	default:
 		d.add("relay", fine, "", "%s answers: %s %s", url, strings.TrimPrefix(info.Software, "pkg:generic/"), info.Version)
-		d.version(url, info, d.env.Version)
+		compareVersion(d, url, info, d.env.Version)
 	}
-	d.clock(url, info.Date, time.Now())
+	compareClock(d, url, info.Date, time.Now())
 	agent, owner := id.PubKey(), s.Owner
 	if s.Agent != "" {
 		agent, owner = s.Agent, id.PubKey()
@@ -155,8 +155,8 @@ func (d *doctor) write(ctx context.Context, owner, agent string, relays []string
 	}
 }
 
-// clock compares a relay's time with ours.
-func (d *doctor) clock(url string, theirs, ours time.Time) {
+// compareClock compares a relay's time with ours.
+func compareClock(d *doctor, url string, theirs, ours time.Time) {
 	if theirs.IsZero() {
 		d.add("clock", untried, "", "%s does not tell its time", url)
 		return
@@ -177,8 +177,8 @@ func (d *doctor) clock(url string, theirs, ours time.Time) {
 	}
 }
 
-// version compares a relay's version with ours, this program's.
-func (d *doctor) version(url string, info client.RelayInfo, ours string) {
+// compareVersion compares a relay's version with ours, this program's.
+func compareVersion(d *doctor, url string, info client.RelayInfo, ours string) {
 	theirs, ours := strings.TrimPrefix(info.Version, "v"), strings.TrimPrefix(ours, "v")
 	if !strings.Contains(info.Software, "engramd") {
 		d.add("version", warned, "an engramd keeps memories from everybody else, and decides between writers", "%s is no engramd", url)
