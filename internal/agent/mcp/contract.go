@@ -60,7 +60,19 @@ type contractTools struct {
 	calls     *calls
 	contracts Contracts
 	clock     func() time.Time
+	external  *externals // nil: no memory is served
 }
+
+// heard keeps in mind what is shown of a contract that others said. ours is what this agent
+// has signed: a relay's word that it said something counts for nothing.
+func (s *contractTools) heard(c contract.Contract, ours bool, texts ...string) {
+	if !ours {
+		s.external.said("the contract "+c.ID, texts...)
+	}
+}
+
+// own reports whether a key is this agent's.
+func (s *contractTools) own(key string) bool { return key == s.contracts.PubKey() }
 
 // partyOut is one side of a contract.
 type partyOut struct {
@@ -96,6 +108,8 @@ func (s *contractTools) contractOf(c contract.Contract) contractOut {
 		worker := partyOf(c.Worker)
 		out.Worker = &worker
 	}
+	s.heard(c, s.own(c.Poster.PubKey) && !c.Unproven, c.Description, c.Poster.AgentID)
+	s.heard(c, s.own(c.Worker.PubKey), c.Worker.AgentID)
 	return out
 }
 
@@ -117,7 +131,8 @@ type entryOut struct {
 	Payload     string   `json:"payload,omitempty" jsonschema:"of one that is sealed between the parties, for the arbitrator: its SHA-256 and size, by the relay's word"`
 }
 
-func contractEntryOf(c contract.Contract, e contract.Entry) entryOut {
+func (s *contractTools) entryOf(c contract.Contract, e contract.Entry) entryOut {
+	s.heard(c, s.own(e.Author.PubKey) && e.Signature == contract.SignatureHolds && !e.ByRelay, append([]string{e.Content, e.Author.AgentID}, e.Attachments...)...)
 	out := entryOut{EntryID: e.EntryID, Author: partyOf(e.Author), Role: c.Role(e.Author.PubKey), Type: e.Type, Visibility: e.Visibility, Content: e.Content,
 		Attachments: e.Attachments, CreatedAt: stamp(e.CreatedAt), Signature: string(e.Signature), Unreadable: e.Unreadable, N: e.N, ReceivedAt: view.Known(e.ArrivedAt)}
 	if e.Withdrawn != nil {

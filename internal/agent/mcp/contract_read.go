@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"engramd/internal/client"
@@ -115,13 +117,14 @@ func (s *contractTools) contractShow(ctx context.Context, in contractShowIn) (co
 		}
 		out := contractShowOut{contractOut: s.contractOf(t.Contract), Moves: []moveOut{}, Entries: len(t.Entries), answer: a}
 		for _, m := range t.Moves {
-			out.Moves = append(out.Moves, moveOf(t.Contract, m))
+			out.Moves = append(out.Moves, s.moveOf(t.Contract, m))
 		}
 		return out, nil
 	})
 }
 
-func moveOf(c contract.Contract, m contract.Move) moveOut {
+func (s *contractTools) moveOf(c contract.Contract, m contract.Move) moveOut {
+	s.heard(c, s.own(m.By), m.Note)
 	out := moveOut{From: m.From, To: m.To, Role: c.Role(m.By), CreatedAt: stamp(m.CreatedAt), N: m.N, Note: m.Note, Doubt: m.Why}
 	if m.Withdrawn != nil {
 		out.Withdrawn = stamp(m.Withdrawn.At)
@@ -199,14 +202,14 @@ func (s *contractTools) entries(ctx context.Context, in contractReadIn, query st
 			if size += len(e.Content); size > maxEntryBytes && len(out.Entries) > 0 {
 				break
 			}
-			out.Entries = append(out.Entries, contractEntryOf(t.Contract, e))
+			out.Entries = append(out.Entries, s.entryOf(t.Contract, e))
 		}
 		if query != "" && in.Type == "" {
 			for _, m := range t.SelectMoves(query) {
 				if size += len(m.Note); size > maxEntryBytes || len(out.Moves) == limit {
 					break
 				}
-				out.Moves = append(out.Moves, moveOf(t.Contract, m))
+				out.Moves = append(out.Moves, s.moveOf(t.Contract, m))
 			}
 		}
 		if next := from + len(out.Entries); next < len(all) {
@@ -229,6 +232,11 @@ func (s *contractTools) contractSummary(ctx context.Context, in contractShowIn) 
 		if err != nil {
 			return contractSummaryOut{}, err
 		}
-		return contractSummaryOut{t.Summary(), t.Contract.Status, t.Contract.Role(s.contracts.PubKey()), a}, nil
+		sum, role := t.Summary(), t.Contract.Role(s.contracts.PubKey())
+		s.heard(t.Contract, false, slices.Sorted(maps.Keys(sum.ByAuthor))...)
+		for _, n := range sum.Notes {
+			s.heard(t.Contract, n.Role == role, n.Note)
+		}
+		return contractSummaryOut{sum, t.Contract.Status, role, a}, nil
 	})
 }

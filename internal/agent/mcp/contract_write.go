@@ -115,6 +115,6 @@ func (s *contractTools) contractSay(ctx context.Context, in contractSayIn) (cont
 		if err != nil {
 			return contractSayOut{}, contractFailed(err, status, true)
 		}
-		return contractSayOut{ContractID: id, Entry: contractEntryOf(contract.Contract{}, e), EventID: e.EventID, StoredOn: stored(status), answer: contractAnswer(status)}, nil
+		return contractSayOut{ContractID: id, Entry: s.entryOf(contract.Contract{}, e), EventID: e.EventID, StoredOn: stored(status), answer: contractAnswer(status)}, nil
 	})
 }

@@ -9,17 +9,18 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/recall"
 	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
 )
 
 const (
-	// maxExternal and maxExternalBytes bound the external memories that a
+	// maxExternal and maxExternalBytes bound the external texts that a
 	// server keeps in mind; the one that was seen first goes.
-	maxExternal      = 256
+	maxExternal      = 1024
 	maxExternalBytes = 2 << 20
 )
 
-// externals are the external memories that this process has seen, so that their
-// words stay external when they are written again.
+// externals are the external memories that this process has seen, and what it has shown of
+// others' words elsewhere, so that they stay external when they are written again.
 type externals struct {
 	mu    sync.Mutex
 	index *recall.Index
@@ -77,6 +78,32 @@ func (x *externals) take(e client.Entry) {
 	x.bytes += len(e.Text)
 }
 
+const (
+	// maxSaid is how much of a text is kept as one: what others say may be longer than a
+	// memory. saidAgain is what two parts have in common.
+	maxSaid   = 32 << 10
+	saidAgain = 2 << 10
+	// leastSaid is the length below which a text has too few words to be copied from.
+	leastSaid = 24
+)
+
+// said keeps in mind what somebody else says that is no memory, and where; nil keeps
+// nothing.
+func (x *externals) said(where string, texts ...string) {
+	if x == nil {
+		return
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(strings.Join(texts, "\n\n"), "\uFFFD"))
+	if len(text) < leastSaid {
+		return
+	}
+	for from, end := 0, 0; end < len(text); from = end - saidAgain {
+		var part string
+		part, end = piece(text, from, maxSaid)
+		x.note(client.Entry{Slug: nipae.Slug(where + "#" + client.Hash(part)), Text: "---\ntrust: external\n---\n" + part})
+	}
+}
+
 func (x *externals) at(slug string) int {
 	return slices.IndexFunc(x.seen, func(s seen) bool { return s.slug == slug })
 }
@@ -94,10 +121,12 @@ func (x *externals) forget(slug string) {
 func (x *externals) copied(text string) (string, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.index.CopiedFrom(text, func(slug string) (string, bool) {
+	from, ok := x.index.CopiedFrom(text, func(slug string) (string, bool) {
 		if at := x.at(slug); at >= 0 {
 			return x.seen[at].text, true
 		}
 		return "", false
 	})
+	from, _, _ = strings.Cut(from, "#") // which no slug has
+	return from, ok
 }

@@ -45,6 +45,9 @@ func (s *mindTools) mindCommit(ctx context.Context, in commitIn) (commitOut, err
 	if err != nil {
 		return commitOut{}, mindFailure(err)
 	}
+	for i := range ops {
+		ops[i].Copied, _ = s.m.external.copied(ops[i].Text + "\n\n" + ops[i].Description)
+	}
 	r, err := unbroken(ctx, s.m.calls, s.m.calls.memory, plansLock, func(ctx context.Context) (plans.Result, error) {
 		return s.plans(ctx).Commit(ctx, strings.TrimSpace(in.Plan), ops)
 	})

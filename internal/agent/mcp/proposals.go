@@ -93,6 +93,7 @@ func (s *proposalTools) proposedOf(ctx context.Context, i proposals.Item, most i
 	out := proposedOut{ID: i.EventID, Act: string(i.Act), Slug: string(i.Slug), By: cmp.Or(i.Name, "owner"), Key: view.Npub(i.Proposer), Why: quote.Line(i.Why), Vouch: i.Vouch,
 		At: stamp(i.CreatedAt)}
 	out.Text, _ = s.m.session.Proposals().Text(ctx, i)
+	s.heard(i, out.Text)
 	if target, err := i.Target(); err == nil {
 		out.Slug = string(target)
 	}
@@ -101,6 +102,13 @@ func (s *proposalTools) proposedOf(ctx context.Context, i proposals.Item, most i
 	}
 	out.Text = strings.TrimSuffix(quote.Text(out.Text, !i.FromOwner), "\n")
 	return out
+}
+
+// heard keeps in mind what a proposal shows of words that are not the owner's.
+func (s *proposalTools) heard(i proposals.Item, text string) {
+	if !i.FromOwner || i.Origin != nil {
+		s.m.external.said("a proposal by "+cmp.Or(i.Name, "another agent"), text, i.Why)
+	}
 }
 
 type acceptIn struct {
@@ -166,6 +174,7 @@ func (s *proposalTools) reject(ctx context.Context, in rejectIn) (rejectOut, err
 		if err != nil {
 			return rejectOut{}, unanswered(&about{error: err, status: status})
 		}
+		s.heard(item, item.Text)
 		return rejectOut{ID: item.EventID, Slug: string(item.Slug), answer: s.m.calls.answerOf(status)}, nil
 	})
 }

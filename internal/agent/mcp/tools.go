@@ -237,7 +237,10 @@ const describeContractMove = `Move a contract on, signed with your key. The work
 const describeContractSay = `Write an entry into a contract: a message, a revision that you ask for, a deliverable, a note, or an attachment. Shared entries are signed with your key and go to the other party and to relays, and cannot be taken back; private ones (visibility private) are for your own side, are never signed, and need a relay with the contract API. While a contract is open only its poster writes; when it has ended, nobody. Each call writes another entry: if the outcome of a call is unknown, contract_read first.`
 
 func (s *Server) addContractTools() {
-	t := &contractTools{s.calls, s.o.Contracts, s.o.Clock}
+	t := &contractTools{calls: s.calls, contracts: s.o.Contracts, clock: s.o.Clock}
+	if s.memories != nil {
+		t.external = s.memories.external
+	}
 	add(s, "contract_list", "List contracts", effectNone, describeContractList, t.contractList)
 	add(s, "contract_show", "Show a contract", effectNone, describeContractShow, t.contractShow)
 	add(s, "contract_read", "Read a contract's entries", effectNone, describeContractRead, t.contractRead)

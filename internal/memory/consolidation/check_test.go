@@ -423,3 +423,18 @@ func TestArchivePlans(t *testing.T) {
 		}
 	}
 }
+
+// Words of which who took the operation knows that they are another's are external.
+func TestKnownCopiesAreExternal(t *testing.T) {
+	m, plan := world()
+	op := write("mem/x", "mem/e1")
+	op.Copied = "the contract c-1"
+	changes, err := m.check(t, plan, op)
+	if err != nil || len(changes) == 0 || changes[0].Slug != "mem/x" || frontmatter.Parse(changes[0].New).Trust() != frontmatter.External || !strings.Contains(changes[0].Note, "the contract c-1") {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	op.Slug, op.Type = NarrativeSlug, string(frontmatter.Narrative)
+	if _, err := m.check(t, plan, op); err == nil || !strings.Contains(err.Error(), "the contract c-1") {
+		t.Error(err)
+	}
+}

@@ -124,6 +124,9 @@ func (c *checker) place(i int, slug string, typ frontmatter.Type) (*draft, error
 
 // copied returns the external unit that the words of an operation were taken from.
 func (c *checker) copied(op *Op) (slug string, ok bool) {
+	if op.Copied != "" {
+		return op.Copied, true
+	}
 	tags, met := strings.Join(op.Tags, " "), map[string]bool{"": true}
 	for _, words := range []string{op.Text, op.Description, tags, op.words(), op.words() + "\n\n" + tags} {
 		if words = strings.TrimSpace(words); met[words] {

@@ -43,6 +43,9 @@ type Op struct {
 	Tags        []string `json:"tags,omitempty"`
 	DerivedFrom []string `json:"derived_from,omitempty"`
 	InspiredBy  []string `json:"inspired_by,omitempty"`
+	// Copied says whose words the text has, of which who took the operation knows that they
+	// are external; "" knows nothing.
+	Copied string `json:"-"`
 }
 
 // ErrOps is an answer that is no list of operations.
