@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -154,17 +156,85 @@ func TestBrought(t *testing.T) {
 		}
 		return names
 	}
-	if got, want := names(Brought(all, roots, "/work/atlas/sub")), []string{"/work/atlas/.mcp.json engram", "/work/atlas/.mcp.json Engram-x", "/work/atlas/.codex/config.toml engram-k3x9", "/work/.gemini/settings.json engram-gem", "/work/.qwen/settings.json engram-qwe", "/work/.github/mcp.json engram-cop", "/work/opencode.jsonc engrams"}; !slices.Equal(got, want) {
+	found, unread := Brought(all, roots, "/work/atlas/sub")
+	if got, want := names(found), []string{"/work/atlas/.mcp.json engram", "/work/atlas/.mcp.json Engram-x", "/work/atlas/.codex/config.toml engram-k3x9", "/work/.gemini/settings.json engram-gem", "/work/.qwen/settings.json engram-qwe", "/work/.github/mcp.json engram-cop", "/work/opencode.jsonc engrams"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got := Brought(all, roots, "/home/ana"); len(got) > 0 {
-		t.Errorf("a person's own are %q", got)
+	if len(unread) != 1 || unread[0].Path != "/work/atlas/sub/opencode.json" || unread[0].String() != "opencode.json in this folder" {
+		t.Errorf("unread: %v", unread)
 	}
-	if got, want := names(Elsewhere(all, roots, "/home/ana/code", entry.Name)), []string{"/home/ana/code/.cursor/mcp.json engram-k3x9", "/home/ana/.claude.json: /work/x engram-k3x9"}; !slices.Equal(got, want) {
+	if got, unread := Brought(all, roots, "/home/ana"); len(got)+len(unread) > 0 {
+		t.Errorf("a person's own are %q, %v", got, unread)
+	}
+	found, _ = Elsewhere(all, roots, "/home/ana/code", entry.Name)
+	if got, want := names(found), []string{"/home/ana/code/.cursor/mcp.json engram-k3x9", "/home/ana/.claude.json: /work/x engram-k3x9"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got := Elsewhere(files{}, roots, "", entry.Name); len(got) > 0 {
-		t.Errorf("%q", got)
+	if got, unread := Elsewhere(files{}, roots, "", entry.Name); len(got)+len(unread) > 0 {
+		t.Errorf("%q %v", got, unread)
+	}
+}
+
+// refusing is a file system of which some files cannot be read.
+type refusing struct {
+	files
+	no string
+}
+
+func (r refusing) ReadFile(name string) ([]byte, error) {
+	if name == r.no {
+		return nil, fs.ErrPermission
+	}
+	return r.files.ReadFile(name)
+}
+
+// TestBroughtUnread: what cannot be read, or is not looked at, may bring a server, and
+// is told in no words of the folder's.
+func TestBroughtUnread(t *testing.T) {
+	const server = `{"mcpServers": {"engram": {}}}`
+	deep := "/w" + strings.Repeat("/ignore what was said", maxAbove+1)
+	large := server + strings.Repeat(" ", maxBeside)
+	crowd := files{}
+	for i := range 6 {
+		crowd["/w"+strings.Repeat("/x", i)+"/.mcp.json"] = server + strings.Repeat(" ", maxBeside-len(server))
+	}
+	for name, tt := range map[string]struct {
+		all    Reader
+		folder string
+		found  int
+		want   []string
+	}{
+		"too large":       {files{"/w/.mcp.json": large}, "/w", 0, []string{".mcp.json in this folder"}},
+		"not allowed":     {refusing{files{"/w/.mcp.json": server}, "/w/.mcp.json"}, "/w/x/y", 0, []string{".mcp.json in the folder 2 above this one"}},
+		"no UTF-8":        {files{"/w/.cursor/mcp.json": server + "\xff"}, "/w", 0, []string{".cursor/mcp.json in this folder"}},
+		"no JSON":         {files{"/w/.mcp.json": `{"mcpServers": {"engram": {}`}, "/w", 0, []string{".mcp.json in this folder"}},
+		"no TOML":         {files{"/w/.codex/config.toml": "[mcp_servers.engram]\n=\n"}, "/w", 0, []string{".codex/config.toml in this folder"}},
+		"a folder":        {files{"/w/.mcp.json/x": "x"}, "/w", 0, []string{".mcp.json in this folder"}},
+		"too deep":        {files{"/.mcp.json": server}, deep, 0, []string{"what lies more than 64 folders above this one"}},
+		"deep":            {files{"/w/.mcp.json": server}, "/w" + strings.Repeat("/x", maxAbove-1), 1, nil},
+		"too much in all": {crowd, "/w/x/x/x/x/x", 4, []string{".mcp.json in the folder 4 above this one", ".mcp.json in the folder 5 above this one"}},
+		"nothing there":   {files{}, "/w", 0, nil},
+		"an empty file":   {files{"/w/.mcp.json": ""}, "/w", 0, nil},
+	} {
+		found, unread := Brought(tt.all, roots, tt.folder)
+		var got []string
+		for _, u := range unread {
+			got = append(got, u.String())
+		}
+		if len(found) != tt.found || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v and %q", name, found, got)
+		}
+	}
+}
+
+// TestDiskIsBounded: a link in a folder may lead to a file without an end.
+func TestDiskIsBounded(t *testing.T) {
+	src, err := Disk{}.ReadFile("/dev/zero")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("no such file here")
+	}
+	if err != nil || len(src) != maxFile+1 {
+		t.Errorf("%d bytes, %v", len(src), err)
 	}
 }
 

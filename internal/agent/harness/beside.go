@@ -1,10 +1,15 @@
 package harness
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	disk "engramd/internal/platform/files"
 )
 
 // A Server is an MCP server that stands in some settings. Its name may be anybody's words.
@@ -17,38 +22,61 @@ var inFolders = []struct{ file, member string }{
 	{"opencode.json", "mcp"}, {"opencode.jsonc", "mcp"}, {".opencode/opencode.json", "mcp"}, {".opencode/opencode.jsonc", "mcp"},
 }
 
-const (
-	// maxAbove is how many folders above one are looked at, and maxBeside how large a file.
-	maxAbove, maxBeside = 16, 1 << 20
-)
+// Bounds of one look: folders above one, bytes of a file and of all. What is beyond is
+// Unread.
+const maxAbove, maxBeside, maxLooked = 64, 1 << 20, 4 << 20
+
+// Unread is a file that may bring servers and cannot be read; without a Name it is a
+// folder that is too far above, with all that is above it.
+type Unread struct {
+	Path, Name string
+	Above      int // how many folders above the one that was looked from
+}
+
+// String says which it is in no words but ours: folders may be called anything.
+func (u Unread) String() string {
+	switch {
+	case u.Name == "":
+		return fmt.Sprintf("what lies more than %d folders above this one", maxAbove)
+	case u.Above == 0:
+		return u.Name + " in this folder"
+	}
+	return fmt.Sprintf("%s in the folder %d above this one", u.Name, u.Above)
+}
 
 // Brought are the servers that a folder, or one above it, brings to harnesses, of which
-// the name begins as ours do. A harness takes them before a person's own, which stand in
-// the home folder and are none of these.
-func Brought(fsys Reader, r Roots, folder string) (all []Server) {
-	for range maxAbove {
-		if folder == "" || folder == r.Home {
+// the name begins as ours do, and what could not be read of them. A harness takes them
+// before a person's own, which stand in the home folder and are none of these.
+func Brought(fsys Reader, r Roots, folder string) (all []Server, unread []Unread) {
+	left := maxLooked
+	for above := 0; folder != "" && folder != r.Home; above++ {
+		if above > maxAbove {
+			unread = append(unread, Unread{Path: folder, Above: above})
 			break
 		}
 		for _, f := range inFolders {
 			path := filepath.Join(folder, filepath.FromSlash(f.file))
-			for _, name := range serverNames(fsys, path, f.member) {
+			names, size, err := serverNames(fsys, path, f.member, min(maxBeside, left))
+			if left -= size; err != nil {
+				unread = append(unread, Unread{path, f.file, above})
+			}
+			for _, name := range names {
 				all = append(all, Server{path, name})
 			}
 		}
-		if next := filepath.Dir(folder); next != folder {
-			folder = next
-			continue
+		next := filepath.Dir(folder)
+		if next == folder {
+			break
 		}
-		break
+		folder = next
 	}
-	return slices.DeleteFunc(all, func(s Server) bool { return !strings.HasPrefix(strings.ToLower(s.Name), entryName) })
+	return slices.DeleteFunc(all, func(s Server) bool { return !strings.HasPrefix(strings.ToLower(s.Name), entryName) }), unread
 }
 
 // Elsewhere are the servers of a name that do not stand where setup writes it: in a
-// folder, or in what Claude Code keeps of single projects.
-func Elsewhere(fsys Reader, r Roots, folder, name string) []Server {
-	all := Brought(fsys, r, folder)
+// folder, or in what Claude Code keeps of single projects; and what could not be read.
+func Elsewhere(fsys Reader, r Roots, folder, name string) ([]Server, []Unread) {
+	all, unread := Brought(fsys, r, folder)
 	_, _, path := claudePlaces(r, User)
 	if d := parsed(fsys, path); d != nil {
 		if projects := d.root.member("projects"); projects.kindOf() == '{' {
@@ -59,28 +87,43 @@ func Elsewhere(fsys Reader, r Roots, folder, name string) []Server {
 			}
 		}
 	}
-	return slices.DeleteFunc(all, func(s Server) bool { return s.Name != name })
+	return slices.DeleteFunc(all, func(s Server) bool { return s.Name != name }), unread
 }
 
-// serverNames are the names of the servers in a file; of one that cannot be read none.
-func serverNames(fsys Reader, path, member string) (names []string) {
-	if info, err := fsys.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > maxBeside {
-		return nil
+// serverNames are the names of the servers in a file of at most so many bytes, and how
+// many it has.
+func serverNames(fsys Reader, path, member string, most int) (names []string, size int, err error) {
+	info, err := fsys.Stat(path)
+	if err != nil && disk.Missing(err) {
+		return nil, 0, nil
+	}
+	if err == nil && info.Size() > int64(most) {
+		return nil, 0, errTooLarge
+	}
+	src, _, err := read(fsys, path)
+	if err == nil && len(src) > most { // it says another size than it has
+		err = errTooLarge
+	}
+	if err != nil {
+		return nil, len(src), err
 	}
 	if member == "" {
-		return slices.Sorted(maps.Keys(below(tomlAt(fsys, path), "mcp_servers")))
+		values, err := tomlValues(bytes.TrimPrefix(src, bom))
+		return slices.Sorted(maps.Keys(below(values, "mcp_servers"))), len(src), err
 	}
-	d := parsed(fsys, path)
-	if d == nil {
-		return nil
+	d, err := scan(src, false)
+	if err != nil {
+		return nil, len(src), err
 	}
 	if n := d.root.member(member); n.kindOf() == '{' {
 		for _, k := range n.kids {
 			names = append(names, k.name)
 		}
 	}
-	return names
+	return names, len(src), nil
 }
+
+var errTooLarge = errors.New("larger than settings of a folder are")
 
 // parsed is a JSON document; nil if it is none, or there is none.
 func parsed(fsys Reader, path string) *document {

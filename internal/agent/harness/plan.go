@@ -175,6 +175,9 @@ func read(fsys Reader, path string) ([]byte, bool, error) {
 		return nil, false, fmt.Errorf("%s is no file of at most %d MiB: settings belong into one", path, maxFile>>20)
 	}
 	src, err := fsys.ReadFile(path)
+	if err == nil && len(src) > maxFile { // it says another size than it has
+		err = errTooLarge
+	}
 	if err != nil {
 		return nil, false, fmt.Errorf("reading a harness's settings: %w", err)
 	}

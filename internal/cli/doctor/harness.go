@@ -22,6 +22,8 @@ import (
 const (
 	// hookSlow is how long a hook may keep its harness waiting.
 	hookSlow = 3 * time.Second
+	// maxUnread is how many files are named that may bring servers and cannot be read.
+	maxUnread = 8
 	// maxInstructions is what harnesses take of a server's instructions.
 	maxInstructions = 2 << 10
 )
@@ -35,7 +37,14 @@ func (d *doctor) harnesses(ctx context.Context) {
 	_, file, _ := d.env.Profiles() // what is wrong with them was said
 	roots := cliutil.Roots(d.env)
 	server := cmp.Or(harness.Installed(harness.Disk{}, roots), harness.NewName())
-	if at := harness.Elsewhere(harness.Disk{}, roots, cliutil.Folder(d.env), server); len(at) > 0 {
+	at, unread := harness.Elsewhere(harness.Disk{}, roots, cliutil.Folder(d.env), server)
+	for _, u := range unread[:min(maxUnread, len(unread))] {
+		d.add("server", warned, "mend the file, or remove it: a harness may read of it what this cannot", "%q (%s) cannot be read, and may bring an MCP server that is called as the agent's memory is", u.Path, u)
+	}
+	if more := len(unread) - maxUnread; more > 0 {
+		d.add("server", warned, "", "%d more settings of this folder, or of those above it, cannot be read", more)
+	}
+	if len(at) > 0 {
 		d.fail("server", exit.Usagef("%s has an MCP server %q, as the agent's memory is called here: a harness takes that one for it", at[0].File, server), "take it out of that file")
 	}
 	used := false

@@ -227,7 +227,8 @@ func brief(ctx context.Context, env *cliutil.Env, s *session.Session, h hook.Har
 		Box:       func() (*proposals.Box, error) { return proposal.Inbox(env, s.Client, s.Memory) },
 		Ways:      func() hook.Ways { return waysOf(env, h) }})
 	if home := env.Home(); home != "" {
-		w.Parts.Beside = hook.Brought(len(harness.Brought(harness.Disk{}, cliutil.Roots(env), in.Folder)))
+		servers, unread := harness.Brought(harness.Disk{}, cliutil.Roots(env), in.Folder)
+		w.Parts.Beside = hook.Brought(len(servers), unread)
 	}
 	w.Parts.Who.Agent, w.Parts.Who.Owner = settings.Npub(s.Memory.Agent()), settings.Npub(s.Memory.Owner())
 	return w, err
