@@ -2,14 +2,10 @@ package harness
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	disk "engramd/internal/platform/files"
 )
 
 // A Server is an MCP server that stands in some settings. Its name may be anybody's words.
@@ -22,60 +18,41 @@ var inFolders = []struct{ file, member string }{
 	{"opencode.json", "mcp"}, {"opencode.jsonc", "mcp"}, {".opencode/opencode.json", "mcp"}, {".opencode/opencode.jsonc", "mcp"},
 }
 
-// Bounds of one look: folders above one, bytes of a file and of all. What is beyond is
-// Unread.
+// Bounds of one look: folders above one, bytes of a file and of all.
 const maxAbove, maxBeside, maxLooked = 64, 1 << 20, 4 << 20
 
-// Unread is a file that may bring servers and cannot be read; without a Name it is a
-// folder that is too far above, with all that is above it.
-type Unread struct {
-	Path, Name string
-	Above      int // how many folders above the one that was looked from
-}
-
-// String says which it is in no words but ours: folders may be called anything.
-func (u Unread) String() string {
-	switch {
-	case u.Name == "":
-		return fmt.Sprintf("what lies more than %d folders above this one", maxAbove)
-	case u.Above == 0:
-		return u.Name + " in this folder"
-	}
-	return fmt.Sprintf("%s in the folder %d above this one", u.Name, u.Above)
-}
-
 // Brought are the servers that a folder, or one above it, brings to harnesses, of which
-// the name begins as ours do, and what could not be read of them. A harness takes them
-// before a person's own, which stand in the home folder and are none of these.
-func Brought(fsys Reader, r Roots, folder string) (all []Server, unread []Unread) {
-	left := maxLooked
-	for above := 0; folder != "" && folder != r.Home; above++ {
-		if above > maxAbove {
-			unread = append(unread, Unread{Path: folder, Above: above})
+// the name begins as ours do, and the files that may bring some and cannot be read: from
+// the folder on, and in no words but ours, since folders may be called anything. A
+// harness takes them before a person's own, which stand in the home folder and are none
+// of these.
+func Brought(fsys Reader, r Roots, folder string) (all []Server, unread []string) {
+	left, up := maxLooked, ""
+	for next := folder; folder != "" && folder != r.Home; folder, up = next, up+"../" {
+		if len(up) > len("../")*maxAbove {
+			unread = append(unread, "what is further up")
 			break
 		}
 		for _, f := range inFolders {
 			path := filepath.Join(folder, filepath.FromSlash(f.file))
 			names, size, err := serverNames(fsys, path, f.member, min(maxBeside, left))
 			if left -= size; err != nil {
-				unread = append(unread, Unread{path, f.file, above})
+				unread = append(unread, up+f.file)
 			}
 			for _, name := range names {
 				all = append(all, Server{path, name})
 			}
 		}
-		next := filepath.Dir(folder)
-		if next == folder {
+		if next = filepath.Dir(folder); next == folder {
 			break
 		}
-		folder = next
 	}
 	return slices.DeleteFunc(all, func(s Server) bool { return !strings.HasPrefix(strings.ToLower(s.Name), entryName) }), unread
 }
 
 // Elsewhere are the servers of a name that do not stand where setup writes it: in a
 // folder, or in what Claude Code keeps of single projects; and what could not be read.
-func Elsewhere(fsys Reader, r Roots, folder, name string) ([]Server, []Unread) {
+func Elsewhere(fsys Reader, r Roots, folder, name string) ([]Server, []string) {
 	all, unread := Brought(fsys, r, folder)
 	_, _, path := claudePlaces(r, User)
 	if d := parsed(fsys, path); d != nil {
@@ -91,21 +68,11 @@ func Elsewhere(fsys Reader, r Roots, folder, name string) ([]Server, []Unread) {
 }
 
 // serverNames are the names of the servers in a file of at most so many bytes, and how
-// many it has.
+// many it takes: of one that cannot be read, all that it may.
 func serverNames(fsys Reader, path, member string, most int) (names []string, size int, err error) {
-	info, err := fsys.Stat(path)
-	if err != nil && disk.Missing(err) {
-		return nil, 0, nil
-	}
-	if err == nil && info.Size() > int64(most) {
-		return nil, 0, errTooLarge
-	}
-	src, _, err := read(fsys, path)
-	if err == nil && len(src) > most { // it says another size than it has
-		err = errTooLarge
-	}
+	src, _, err := readAtMost(fsys, path, most)
 	if err != nil {
-		return nil, len(src), err
+		return nil, most, err
 	}
 	if member == "" {
 		values, err := tomlValues(bytes.TrimPrefix(src, bom))
@@ -122,8 +89,6 @@ func serverNames(fsys Reader, path, member string, most int) (names []string, si
 	}
 	return names, len(src), nil
 }
-
-var errTooLarge = errors.New("larger than settings of a folder are")
 
 // parsed is a JSON document; nil if it is none, or there is none.
 func parsed(fsys Reader, path string) *document {

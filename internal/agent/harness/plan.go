@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	disk "engramd/internal/platform/files"
 )
 
 // Install says what has to change for e to stand in the harness's settings.
@@ -163,20 +165,22 @@ func (h Harness) seen(fsys Reader, r Roots) (all seen) {
 // maxFile bounds what is read: Claude Code's own file grows to megabytes.
 const maxFile = 64 << 20
 
-func read(fsys Reader, path string) ([]byte, bool, error) {
+func read(fsys Reader, path string) ([]byte, bool, error) { return readAtMost(fsys, path, maxFile) }
+
+func readAtMost(fsys Reader, path string, most int) ([]byte, bool, error) {
 	info, err := fsys.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if err != nil && disk.Missing(err) {
 		return nil, false, nil
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("looking at a harness's settings: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, false, fmt.Errorf("%s is no file of at most %d MiB: settings belong into one", path, maxFile>>20)
+	if !info.Mode().IsRegular() || info.Size() > int64(most) {
+		return nil, false, fmt.Errorf("%s is no file of at most %d MiB: settings belong into one", path, most>>20)
 	}
 	src, err := fsys.ReadFile(path)
-	if err == nil && len(src) > maxFile { // it says another size than it has
-		err = errTooLarge
+	if len(src) > most { // it says another size than it has
+		err = fs.ErrInvalid
 	}
 	if err != nil {
 		return nil, false, fmt.Errorf("reading a harness's settings: %w", err)

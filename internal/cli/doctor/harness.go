@@ -38,11 +38,8 @@ func (d *doctor) harnesses(ctx context.Context) {
 	roots := cliutil.Roots(d.env)
 	server := cmp.Or(harness.Installed(harness.Disk{}, roots), harness.NewName())
 	at, unread := harness.Elsewhere(harness.Disk{}, roots, cliutil.Folder(d.env), server)
-	for _, u := range unread[:min(maxUnread, len(unread))] {
-		d.add("server", warned, "mend the file, or remove it: a harness may read of it what this cannot", "%q (%s) cannot be read, and may bring an MCP server that is called as the agent's memory is", u.Path, u)
-	}
-	if more := len(unread) - maxUnread; more > 0 {
-		d.add("server", warned, "", "%d more settings of this folder, or of those above it, cannot be read", more)
+	if n := len(unread); n > 0 {
+		d.add("server", warned, "mend or remove them: a harness may read of them what this cannot", "settings that may bring an MCP server called as the agent's memory is cannot be read, from this folder on: %s (%d)", strings.Join(unread[:min(n, maxUnread)], ", "), n)
 	}
 	if len(at) > 0 {
 		d.fail("server", exit.Usagef("%s has an MCP server %q, as the agent's memory is called here: a harness takes that one for it", at[0].File, server), "take it out of that file")

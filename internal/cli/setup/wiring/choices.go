@@ -42,11 +42,7 @@ func (w *Wiring) Title() string {
 func (w *Wiring) FindServer(context.Context) error {
 	roots := cliutil.Roots(w.Env)
 	w.server = cmp.Or(harness.Installed(harness.Disk{}, roots), harness.NewName())
-	at, unread := harness.Elsewhere(harness.Disk{}, roots, cliutil.Folder(w.Env), w.server)
-	for _, u := range unread[:min(3, len(unread))] {
-		w.Env.Note("%q cannot be read, and may bring an MCP server that is called as the agent's memory is (engramctl doctor looks again)", u.Path)
-	}
-	if len(at) > 0 {
+	if at, _ := harness.Elsewhere(harness.Disk{}, roots, cliutil.Folder(w.Env), w.server); len(at) > 0 {
 		return exit.Usagef("%s has an MCP server %q, as the agent's memory is called here: a harness would take that one for it. Take it out and run setup again", at[0].File, w.server)
 	}
 	return nil
