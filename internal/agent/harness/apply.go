@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -17,21 +18,22 @@ var ErrChanged = errors.New("the file was changed meanwhile: nothing was written
 // and begins only if none of them was changed since they were read; a file that
 // changes later still is left as it is. Where one fails after others were made,
 // the error names those: each stands by itself, and can be taken out or finished
-// by running it again.
-func Apply(changes []Change) error {
+// by running it again. made are the folders that were made for settings, here or
+// before: no other goes.
+func Apply(changes []Change, made *[]string) error {
 	for _, c := range changes {
 		if err := unchanged(c); err != nil {
 			return err
 		}
 	}
-	var made []string
+	var done []string
 	for _, c := range changes {
-		if err := apply(c); err != nil && len(made) > 0 {
-			return fmt.Errorf("%w (%s was changed before that, and stays so)", err, strings.Join(made, ", "))
+		if err := apply(c, made); err != nil && len(done) > 0 {
+			return fmt.Errorf("%w (%s was changed before that, and stays so)", err, strings.Join(done, ", "))
 		} else if err != nil {
 			return err
 		}
-		made = append(made, c.Path)
+		done = append(done, c.Path)
 	}
 	return nil
 }
@@ -55,11 +57,14 @@ func unchanged(c Change) error {
 	return nil
 }
 
-func apply(c Change) error {
+func apply(c Change, made *[]string) error {
 	if c.After == nil {
-		return remove(c)
+		return remove(c, made)
 	}
 	for i := len(c.Folders) - 1; i >= 0; i-- {
+		if _, err := os.Lstat(c.Folders[i]); errors.Is(err, fs.ErrNotExist) && !slices.Contains(*made, c.Folders[i]) {
+			*made = append(*made, c.Folders[i])
+		}
 		if err := os.MkdirAll(c.Folders[i], 0o700); err != nil {
 			return fmt.Errorf("making a folder for a harness's settings: %w", err)
 		}
@@ -114,7 +119,7 @@ func replace(c Change, path string, mode fs.FileMode) (err error) {
 
 // remove takes a file away that holds nothing but ours, and the folders that
 // were made for it where they are empty.
-func remove(c Change) error {
+func remove(c Change, made *[]string) error {
 	if err := unchanged(c); err != nil {
 		return err
 	}
@@ -128,9 +133,11 @@ func remove(c Change) error {
 		}
 	}
 	for _, folder := range c.Folders {
-		if os.Remove(folder) != nil {
-			break // not empty: others use it
+		at := slices.Index(*made, folder)
+		if at < 0 || os.Remove(folder) != nil {
+			break // it was there before, or is not empty: others use it
 		}
+		*made = slices.Delete(*made, at, at+1)
 	}
 	return nil
 }

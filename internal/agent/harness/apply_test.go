@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"runtime"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestApplyKeepsModeAndLinks(t *testing.T) {
 	if err := os.Symlink(real, path); err != nil {
 		t.Fatal(err)
 	}
-	if err := Apply(planned(t, "claude", r, entry)); err != nil {
+	if err := Apply(planned(t, "claude", r, entry), &[]string{}); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(path)
@@ -67,7 +68,7 @@ func TestApplyKeepsModeAndLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Apply(plan.Changes); err != nil {
+	if err := Apply(plan.Changes, &[]string{}); err != nil {
 		t.Fatal(err)
 	}
 	if text, _ = os.ReadFile(real); string(text) != "{\"a\": 1}" {
@@ -84,7 +85,7 @@ func TestApplyRefusesWhatChangedMeanwhile(t *testing.T) {
 	write(t, path, "{}", 0o600)
 	changes := planned(t, "claude", r, entry)
 	write(t, path, "{\"a\": 1}", 0o600)
-	if err := Apply(changes); !errors.Is(err, ErrChanged) {
+	if err := Apply(changes, &[]string{}); !errors.Is(err, ErrChanged) {
 		t.Fatalf("it says %v", err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "{\"a\": 1}" {
@@ -96,14 +97,14 @@ func TestApplyRefusesWhatChangedMeanwhile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := Apply(changes); !errors.Is(err, ErrChanged) {
+	if err := Apply(changes, &[]string{}); !errors.Is(err, ErrChanged) {
 		t.Errorf("of a file that went it says %v", err)
 	}
 	if runtime.GOOS != "windows" {
 		if err := os.Symlink(filepath.Join(r.Home, "nowhere"), path); err != nil {
 			t.Fatal(err)
 		}
-		if err := Apply(planned(t, "claude", r, entry)); err == nil || !strings.Contains(err.Error(), "link to a file that is not there") {
+		if err := Apply(planned(t, "claude", r, entry), &[]string{}); err == nil || !strings.Contains(err.Error(), "link to a file that is not there") {
 			t.Errorf("of a link to nothing it says %v", err)
 		}
 	}
@@ -118,7 +119,7 @@ func TestApplySaysWhatWasDone(t *testing.T) {
 	err := Apply([]Change{
 		{Path: one, Exists: true, Before: []byte("1"), After: []byte("2")},
 		{Path: two, After: []byte("2"), Mode: 0o600},
-	})
+	}, &[]string{})
 	if err == nil || !strings.Contains(err.Error(), two) || !strings.Contains(err.Error(), "("+one+" was changed before that, and stays so)") {
 		t.Errorf("it says %v", err)
 	}
@@ -128,7 +129,7 @@ func TestApplySaysWhatWasDone(t *testing.T) {
 func TestRemoveRefusesWhatChangedMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hooks.json")
 	write(t, path, "theirs", 0o600)
-	if err := apply(Change{Path: path, Exists: true, Before: []byte("ours")}); !errors.Is(err, ErrChanged) {
+	if err := apply(Change{Path: path, Exists: true, Before: []byte("ours")}, &[]string{}); !errors.Is(err, ErrChanged) {
 		t.Errorf("it says %v", err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "theirs" {
@@ -139,10 +140,11 @@ func TestRemoveRefusesWhatChangedMeanwhile(t *testing.T) {
 func TestApplyMakesAndRemovesFolders(t *testing.T) {
 	for _, h := range All() {
 		r := Roots{Home: t.TempDir(), Project: t.TempDir()}
+		made := []string{}
 		for _, scope := range []Scope{User, Project} {
 			e := entry
 			e.Scope = scope
-			if err := Apply(planned(t, h.Name, r, e)); err != nil {
+			if err := Apply(planned(t, h.Name, r, e), &made); err != nil {
 				t.Fatal(err)
 			}
 			s, err := h.Check(Disk{}, r, e)
@@ -156,7 +158,7 @@ func TestApplyMakesAndRemovesFolders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := Apply(plan.Changes); err != nil {
+			if err := Apply(plan.Changes, &made); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -166,6 +168,41 @@ func TestApplyMakesAndRemovesFolders(t *testing.T) {
 				if entry.Name() != ".config" { // shared by other programs
 					t.Errorf("%s leaves %s", h.Name, entry.Name())
 				}
+			}
+		}
+		if len(made) > 0 {
+			t.Errorf("%s has left %q, it is said", h.Name, made)
+		}
+	}
+}
+
+// TestRemoveKeepsFolders: an empty folder that was there before setup is a person's.
+func TestRemoveKeepsFolders(t *testing.T) {
+	for _, h := range All() {
+		r := Roots{Home: t.TempDir()}
+		var there []string
+		for _, c := range planned(t, h.Name, r, entry) {
+			for _, folder := range c.Folders {
+				if err := os.MkdirAll(folder, 0o755); err != nil {
+					t.Fatal(err)
+				}
+				there = append(there, folder)
+			}
+		}
+		made := []string{}
+		if err := Apply(planned(t, h.Name, r, entry), &made); err != nil {
+			t.Fatal(err)
+		}
+		plan, err := h.Remove(Disk{}, r, entry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Apply(plan.Changes, &made); err != nil {
+			t.Fatal(err)
+		}
+		for _, folder := range there {
+			if left, err := os.ReadDir(folder); err != nil || len(left) > 0 && !slices.Contains(there, filepath.Join(folder, left[0].Name())) {
+				t.Errorf("%s: %v, %v", h.Name, left, err)
 			}
 		}
 	}

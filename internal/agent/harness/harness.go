@@ -98,7 +98,7 @@ type Change struct {
 	Exists  bool        // there was a file before
 	Mode    fs.FileMode // of a file that is made; one that is there keeps its own
 	Why     string
-	Folders []string // innermost first: made where missing, removed with the file if empty
+	Folders []string // innermost first: made where missing, and such removed with the file if empty
 }
 
 // Plan is what Install and Remove would do, and what a person should know.

@@ -131,6 +131,16 @@ func (h *home) settings(names []string) map[string]string {
 	return all
 }
 
+// gone are the files of before that are not there after.
+func gone(before, after map[string]string) (names []string) {
+	for name := range before {
+		if _, found := after[name]; !found {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // settle makes folders that a program made read-only removable.
 func settle(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

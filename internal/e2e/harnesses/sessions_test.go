@@ -88,10 +88,14 @@ func (l *life) lead() {
 	before := l.settings(l.looked)
 	l.setup("--new-owner", "--password-file", l.path("password"), "--relay", l.relay.URL)
 	l.run(l.dir, "engramctl", "setup", "--remove", l.name)
-	for name, text := range l.settings(l.looked) {
+	after := l.settings(l.looked)
+	for name, text := range after {
 		if was, found := before[name]; !found || was != text {
 			l.t.Errorf("setup and --remove leave %s as\n%s\nwhich was\n%s", name, text, was)
 		}
+	}
+	for _, name := range gone(before, after) {
+		l.t.Errorf("setup and --remove leave no %s, which was\n%s", name, before[name])
 	}
 	l.withoutAllow()
 	allow := l.asked("--allow")
@@ -106,9 +110,15 @@ func (l *life) lead() {
 		}
 	}
 	l.run(l.dir, "engramctl", "setup", "--remove", l.name)
-	for name, text := range l.settings(l.looked) {
+	after = l.settings(l.looked)
+	for name, text := range after {
 		if strings.Contains(text, "engramctl") || set[name] == used[name] && before[name] != text {
 			l.t.Errorf("after the sessions --remove leaves %s as\n%s\nwhich was\n%s", name, text, before[name])
+		}
+	}
+	for _, name := range gone(before, after) {
+		if _, used := used[name]; used {
+			l.t.Errorf("after the sessions --remove leaves no %s, which was\n%s", name, before[name])
 		}
 	}
 }

@@ -195,7 +195,7 @@ func (w *Wiring) change(name string, plan harness.Plan, nothing, did, would stri
 	case w.Dry:
 		err = cliutil.FirstOf(w.Env.Print("%s", harness.Diff(plan.Changes)), Step(w.Env, name, "would %s %s", would, strings.Join(paths, ", ")))
 	default:
-		if err = harness.Apply(plan.Changes); err != nil {
+		if err = w.apply(plan.Changes); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		err = Step(w.Env, name, "%s %s", did, strings.Join(paths, ", "))
