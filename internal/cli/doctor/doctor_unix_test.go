@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,26 +63,5 @@ func TestDoctorRunsWhatIsInstalled(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
-	}
-}
-
-// TestOwnFile: a key file that belongs to another user is reported.
-func TestOwnFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.key")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := ownFile(path); err != nil {
-		t.Errorf("one's own: %v", err)
-	}
-	other := "/etc/passwd"
-	if os.Getuid() == 0 {
-		if err := os.Chown(path, 4242, -1); err != nil {
-			t.Fatal(err)
-		}
-		other = path
-	}
-	if err := ownFile(other); err == nil || errors.Is(err, os.ErrNotExist) {
-		t.Errorf("another's: %v", err)
 	}
 }

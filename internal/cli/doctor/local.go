@@ -20,6 +20,7 @@ import (
 	"engramd/internal/cli/hooklog"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/platform/files"
 	"engramd/nips/nipae"
 )
 
@@ -119,8 +120,8 @@ func (d *doctor) key(ctx context.Context, s settings.Settings) bool {
 	case s.Key.Inline != "":
 		d.add("key", fine, "", "in ENGRAM_KEY: %s", settings.Npub(id.PubKey()))
 	default:
-		if err := ownFile(s.Key.File); err != nil {
-			d.fail("key", exit.BadUsage(err), "chown it")
+		if info, err := os.Stat(s.Key.File); err != nil || !files.Owned(info) {
+			d.fail("key", exit.Usagef("key file %s is not this user's", s.Key.File), "chown it")
 			return false
 		}
 		d.add("key", fine, "", "%s, for its user only: %s", s.Key.File, settings.Npub(id.PubKey()))

@@ -195,8 +195,8 @@ func (s *setup) writeProfile(context.Context) error {
 	if err != nil {
 		return exit.BadUsage(err)
 	}
-	if s.f.newOwner && s.old.Proposals.Owner == "" {
-		s.want.Proposals.Owner = "accept" // who makes both keys here is one person's machine
+	if s.f.newOwner && s.old.Owner == "" {
+		s.want.Proposals.Owner = "accept" // a new profile: who makes both keys here is one person's machine
 	}
 	after, err := withProfile(before, s.name, s.want)
 	if err != nil {

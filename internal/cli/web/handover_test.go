@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/e2e/notrun"
 	"engramd/internal/web"
 )
 
@@ -150,10 +152,25 @@ func TestFileIsForItsUserAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Chmod(filepath.Join(cliutil.StateFolder(env), "run"), 0o755); err != nil {
+	beside := filepath.Join(cliutil.StateFolder(env), "run")
+	if err := os.Chmod(beside, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if path, err := ticketFile(env, "http://127.0.0.1:1/app/", "TICKET"); err == nil {
 		t.Errorf("%s is in a folder that others may look into", path)
+	}
+	if os.Geteuid() != 0 {
+		notrun.Part(t, "only root gives folders away")
+		return
+	}
+	// Another user's folder is no more taken: neither the session's nor the one beside.
+	for _, dir := range []string{run, beside} {
+		if err := errors.Join(os.Chmod(dir, 0o700), os.Chown(dir, 4242, -1)); err != nil {
+			t.Fatal(err)
+		}
+		path, err := ticketFile(env, "http://127.0.0.1:1/app/", "TICKET")
+		if dir == beside && err == nil || strings.HasPrefix(path, run) {
+			t.Errorf("%s is in a folder of another user", path)
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/platform/files"
 )
 
 // openPatience is how long a browser may take to open the page, before a person is
@@ -102,7 +103,9 @@ func ticketFile(env *cliutil.Env, url, ticket string) (path string, err error) {
 	}
 	text := fmt.Sprintf("<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><title>engramctl web</title><meta http-equiv=refresh content=\"0;url=%s\">\n",
 		html.EscapeString(url+"#unlock="+ticket))
-	_, err = f.WriteString(text)
+	if err = files.MakePrivate(f); err == nil {
+		_, err = f.WriteString(text)
+	}
 	return f.Name(), errors.Join(err, f.Close())
 }
 
@@ -120,10 +123,11 @@ func runtimeFolder(env *cliutil.Env) (string, error) {
 	return dir, private(dir)
 }
 
-// private reports whether a folder is one that only its user can look into.
+// private reports whether a folder is this user's, and one that nobody else can look or
+// write into.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
-	if err == nil && (!info.IsDir() || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0) {
+	if err == nil && (!info.IsDir() || !files.Owned(info) || runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0) {
 		err = fmt.Errorf("%s is no folder of this user alone (chmod 700)", dir)
 	}
 	return err

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"engramd/internal/platform/files"
 )
 
 // Bounds of what is read.
@@ -30,7 +32,7 @@ func find(folder string, vouched bool) repository {
 	for range maxUp {
 		git := filepath.Join(at, ".git")
 		if info, err := os.Lstat(git); err == nil {
-			if !vouched && !(owned(info) && ownedAt(at)) {
+			if !vouched && !(files.Owned(info) && ownedAt(at)) {
 				return repository{top: folder, doubt: "its .git is another user's", doubtAt: at}
 			}
 			if vouched {
@@ -97,13 +99,13 @@ func near(from, to string) bool {
 			return false
 		}
 	}
-	return info != nil && owned(info)
+	return info != nil && files.Owned(info)
 }
 
 // ownedAt reports whether what is at a path is this user's.
 func ownedAt(path string) bool {
 	info, err := os.Lstat(path)
-	return err == nil && owned(info)
+	return err == nil && files.Owned(info)
 }
 
 // elsewhere reports whether a path names a machine of the network.

@@ -41,3 +41,31 @@ func TestReadOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestOwned: a file that belongs to another user is not this one's.
+func TestOwned(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.key")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	owned := func(path string) bool {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Owned(info)
+	}
+	if !owned(path) {
+		t.Error("one's own is not")
+	}
+	other := "/etc/passwd"
+	if os.Geteuid() == 0 {
+		if err := os.Chown(path, 4242, -1); err != nil {
+			t.Fatal(err)
+		}
+		other = path
+	}
+	if owned(other) {
+		t.Error("another's is one's own")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -62,6 +63,12 @@ func Exposed(f *os.File) (string, error) {
 		return "", err
 	}
 	return fmt.Sprintf("may be read by others (mode %04o): run chmod 600 %s", info.Mode().Perm(), f.Name()), nil
+}
+
+// Owned reports whether a file is this user's.
+func Owned(info os.FileInfo) bool {
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(s.Uid) == os.Geteuid()
 }
 
 // MakePrivate has nothing to do where a file is made with mode 0600.

@@ -93,6 +93,10 @@ func Exposed(f *os.File) (string, error) {
 	return "", nil
 }
 
+// Owned reports whether a file is this user's: what others may write is theirs to guard
+// where files have no plain owner.
+func Owned(os.FileInfo) bool { return true }
+
 // MakePrivate lets nobody but the process's user at a file: mode 0600 means
 // nothing here, and the folder's access list would hold.
 func MakePrivate(f *os.File) error {
