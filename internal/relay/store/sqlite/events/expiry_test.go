@@ -44,6 +44,41 @@ func TestSweepRemovesWhatHasExpired(t *testing.T) {
 	wantWhole(t, s)
 }
 
+// What expires takes the versions before it along: also where it is removed for another
+// reason before the sweeper comes by.
+func TestExpiryTakesHistory(t *testing.T) {
+	for name, sweeps := range map[string]bool{"swept": true, "superseded before": false} {
+		t.Run(name, func(t *testing.T) {
+			clock := storetest.NewClock()
+			s := storetest.MustOpen(t, func(o *sqlite.Options) {
+				o.Clock = clock.Now
+				o.After = func(time.Duration) <-chan time.Time { return nil }
+			})
+			at := []nostr.Tag{{"d", "x"}, {"p", bob.Pub}}
+			put(t, s, alice.Fake(30174, 0, storetest.Payload("1"), at...), store.Stored)
+			put(t, s, alice.Fake(30174, 1, storetest.Payload("2"), at...), store.Replaced)
+			put(t, s, alice.Fake(30174, 2, storetest.Payload("3"), append(at, expires(30))...), store.Replaced)
+			put(t, s, alice.Fake(30174, 3, storetest.Payload("4"), nostr.Tag{"d", "y"}, nostr.Tag{"p", bob.Pub}), store.Stored)
+			put(t, s, alice.Fake(30174, 4, storetest.Payload("5"), nostr.Tag{"d", "y"}, nostr.Tag{"p", bob.Pub}), store.Replaced)
+			if n := rows(t, s, "history"); n != 3 {
+				t.Fatalf("%d versions before", n)
+			}
+			clock.Add(30 * time.Second)
+			if sweeps {
+				if err := s.Sweep(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				put(t, s, alice.Fake(30174, 40, storetest.Payload("6"), at...), store.Stored)
+			}
+			if n := rows(t, s, "history"); n != 1 {
+				t.Errorf("%d versions are left: those of another address alone must be", n)
+			}
+			wantWhole(t, s)
+		})
+	}
+}
+
 func TestSweepTakesMoreThanOneChunk(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })

@@ -52,10 +52,18 @@ func (m *model) expired(ev *nostr.Event) bool {
 	return at <= m.now
 }
 
+// ended reports whether an event has expired, or a head that superseded it.
+func (m *model) ended(ev *nostr.Event) bool {
+	return m.expired(ev) || ev.Kind == 30174 && slices.ContainsFunc(m.heads, func(h *nostr.Event) bool {
+		return m.expired(h) && h.Kind == ev.Kind && storetest.Address(h) == storetest.Address(ev) && h.CreatedAt >= ev.CreatedAt
+	})
+}
+
 // drop removes from both lists what the condition names, and what has expired.
 func (m *model) drop(cond func(ev *nostr.Event) bool) {
-	del := func(ev *nostr.Event) bool { return m.expired(ev) || cond(ev) }
-	m.heads, m.past = slices.DeleteFunc(m.heads, del), slices.DeleteFunc(m.past, del)
+	del := func(ev *nostr.Event) bool { return m.ended(ev) || cond(ev) }
+	m.past = slices.DeleteFunc(m.past, del)
+	m.heads = slices.DeleteFunc(m.heads, func(ev *nostr.Event) bool { return m.expired(ev) || cond(ev) })
 }
 
 func (m *model) put(ev *nostr.Event, imported bool) store.Outcome {
@@ -258,7 +266,7 @@ func (g *script) fresh() *nostr.Event {
 func (m *model) present(list []*nostr.Event) []string {
 	out := []string{}
 	for _, ev := range list {
-		if !m.expired(ev) {
+		if !m.ended(ev) {
 			out = append(out, ev.ID)
 		}
 	}
@@ -269,7 +277,8 @@ func (m *model) present(list []*nostr.Event) []string {
 func stored(t *testing.T, s *sqlite.Store, table string, now int64) []string {
 	t.Helper()
 	list, err := events.OnReader(t.Context(), s, fmt.Sprintf(
-		"SELECT lower(hex(id)) AS h FROM %s WHERE expires_at IS NULL OR expires_at > %d ORDER BY h", table, now))
+		`SELECT lower(hex(id)) AS h FROM %[1]s t WHERE (expires_at IS NULL OR expires_at > %[2]d) AND NOT EXISTS (SELECT 1 FROM events e
+			WHERE e.expires_at <= %[2]d AND e.kind = 30174 AND e.kind = t.kind AND e.d = t.d AND e.pubkey = t.pubkey AND e.created_at >= t.created_at) ORDER BY h`, table, now))
 	if err != nil {
 		t.Fatal(err)
 	}

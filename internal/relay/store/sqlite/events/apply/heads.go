@@ -21,7 +21,7 @@ const (
 
 	sqlInsertHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
 		superseded_at, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)`
-	sqlVictim      = `SELECT json, class, pubkey, author, created_at FROM events WHERE seq = ?`
+	sqlVictim      = `SELECT json, class, pubkey, author, created_at, expires_at, kind, d FROM events WHERE seq = ?`
 	sqlDeleteEvent = `DELETE FROM events WHERE seq = ?`
 	sqlDeleteTag   = `DELETE FROM tags WHERE name = ? AND value = ? AND created_at = ? AND seq = ?`
 )
@@ -124,20 +124,28 @@ func (a *archive) keepVersion(r *record.Record) error {
 	return nil
 }
 
-// RemoveEvent removes a head or regular event with all that belongs to it.
+// RemoveEvent removes a head or regular event with all that belongs to it. What has
+// expired takes the versions before it along.
 func (a *archive) RemoveEvent(seq int64, why reason) error {
 	var size int64
 	var who record.Pubkey
+	var before []engine.Value
 	a.seqGone = a.seqGone || why != NoReason // else its successor has a higher number
 	err := a.dropEvent(seq, nil, true, func(row engine.Row) {
 		size, who = int64(len(row[0].([]byte))), record.Pubkey(row[2].([]byte))
+		if at, expires := row[5].(int64); expires && at <= a.Now && row[7] != nil && a.Known.History {
+			before = []engine.Value{row[6], row[2], row[7], row[4]}
+		}
 	})
 	if err != nil {
 		return err
 	}
 	a.Usage.Count(who, -1, -size)
 	a.count(why, 1)
-	return nil
+	if before != nil {
+		_, err = a.RemoveHistory(byExpiry, sqlAddressHistory, before...)
+	}
+	return err
 }
 
 // dropEvent deletes a row of events, its tag rows and its place in the
