@@ -76,7 +76,7 @@ func (d *doctor) harnesses(ctx context.Context) {
 
 // plugin looks at a harness into which ours came as a plugin.
 func (d *doctor) plugin(h harness.Harness, s harness.Status, remove string) {
-	d.stopped(h, s)
+	stopped(d, h, s)
 	if len(s.Present) > 0 {
 		d.add(h.Name, warned, remove+", or engramctl setup --remove "+h.Name, "%s has our plugin, and the entries of setup beside it: each hook runs twice", h.Title)
 		return
@@ -86,7 +86,7 @@ func (d *doctor) plugin(h harness.Harness, s harness.Status, remove string) {
 }
 
 // stopped says why a harness does not run ours.
-func (d *doctor) stopped(h harness.Harness, s harness.Status) {
+func stopped(d *doctor, h harness.Harness, s harness.Status) {
 	for _, note := range s.Notes {
 		d.add(h.Name, warned, "", "%s", note)
 	}
@@ -95,7 +95,7 @@ func (d *doctor) stopped(h harness.Harness, s harness.Status) {
 // harness looks at one that is used.
 func (d *doctor) harness(ctx context.Context, h harness.Harness, s harness.Status, by harness.Decided) {
 	remedy := "engramctl setup " + h.Name
-	d.stopped(h, s)
+	stopped(d, h, s)
 	switch {
 	case len(s.Present) == 0:
 		d.add(h.Name, warned, remedy, "%s is used here, and has no memory", h.Title)

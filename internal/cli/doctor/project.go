@@ -47,7 +47,7 @@ func (d *doctor) projects(ctx context.Context, memory bool) {
 			return n
 		}
 	}
-	d.oldNames(ctx, state, append([]memorystate.Folder{{Path: cliutil.Folder(d.env)}}, all...), count)
+	oldNames(ctx, d, state, append([]memorystate.Folder{{Path: cliutil.Folder(d.env)}}, all...), count)
 }
 
 // linked says whether the working folder is linked.
@@ -66,7 +66,7 @@ func linked(d *doctor, s session.Standing) {
 }
 
 // oldNames says which memories still have an old name, and whose that may be.
-func (d *doctor) oldNames(ctx context.Context, state *memorystate.State, folders []memorystate.Folder, count func(name string) int) {
+func oldNames(ctx context.Context, d *doctor, state *memorystate.State, folders []memorystate.Folder, count func(name string) int) {
 	said := map[string]bool{"": true}
 	for _, f := range folders[:min(len(folders), maxProjects)] {
 		s, err := session.StandingOf(ctx, state, f.Path)
