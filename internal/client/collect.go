@@ -112,6 +112,7 @@ type Entry struct {
 	CreatedAt int64  // Unix seconds
 	Size      int    // of Text in bytes
 	Hash      string // of Text: see Hash; empty for a tombstone
+	Expires   int64  // Unix seconds (NIP-40); 0 for never
 }
 
 // Hash returns the SHA-256 of a text in 64 lower-case hex digits: what
@@ -125,6 +126,7 @@ func Hash(text string) string {
 func EntryOf(e nipae.Engram) Entry {
 	text, ok := e.Body.Text()
 	entry := Entry{Slug: e.Slug(), Text: text, Tombstone: !ok, ID: e.Event.ID, CreatedAt: e.CreatedAt(), Size: len(text)}
+	entry.Expires, _ = nipae.Expiration(e.Event)
 	if ok {
 		entry.Hash = Hash(text)
 	}

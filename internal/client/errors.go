@@ -59,6 +59,9 @@ var (
 	ErrCore = errors.New("the core cannot be removed")
 	// ErrEmpty means that an empty text was to be written without AllowEmpty.
 	ErrEmpty = errors.New("the text is empty")
+	// ErrExpiry means that a memory cannot expire then, or never expires, or that others
+	// would expire with it.
+	ErrExpiry = errors.New("it cannot expire so")
 	// ErrTooLarge means that a text does not fit into an engram.
 	ErrTooLarge = errors.New("the text is too large")
 	// ErrReadOnly means that an owner cannot write an agent's memory.

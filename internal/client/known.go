@@ -33,6 +33,9 @@ type Newest struct {
 	At        int64  // created_at, in Unix seconds
 	Tombstone bool
 	Event     *nostr.Event // as it was signed; nil: it is not here
+	// Ended is when the newest version was written that has expired: what is older went
+	// with it, though a relay may show that which never had it. 0 is none.
+	Ended int64
 	// Removed is the URL of a relay that says that its operator removed it; "" for none.
 	Removed string
 	// Open are ids of what was written there and of which nobody knows yet whether a

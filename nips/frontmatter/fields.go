@@ -9,7 +9,7 @@ import (
 
 // order is the order of the keys that this package knows, which is that in
 // which Render writes them.
-var order = []string{"name", "title", "type", "description", "tags", "who", "when", "session", "project", "created", "source", "trust",
+var order = []string{"name", "title", "type", "description", "tags", "who", "when", "session", "project", "created", "expires", "source", "trust",
 	"salience", "decay", "emotion", "derived_from", "supersedes", "contradicts", "supports", "causes", "inspired_by", "related_to",
 	"state", "path", "pin", "consolidated", "due", "every", "until", "snoozed", "trigger", "where", "action", "when_doing",
 	"propose", "slug", "base", "version", "vouch", "why"}

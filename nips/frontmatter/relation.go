@@ -200,6 +200,26 @@ func Stamped(d Doc, head *Doc, s Stamp) (string, error) {
 		Set(keyTrust, String(trust.String())), consolidated)...)
 }
 
+// keyExpires is stamped by who signs the event, which alone expires.
+const keyExpires = "expires"
+
+// Dated returns a text that says when its event expires, the zero Moment for never, and
+// was to before. Whatever else it says of that itself is a claim: expires_claimed.
+func Dated(d Doc, at, was Moment) (string, error) {
+	changes := []Change{}
+	for _, v := range d.values(keyExpires) {
+		if !v.Equal(at.Value()) && !v.Equal(was.Value()) {
+			changes = append(changes, Set(keyExpires+"_claimed", timely(v)))
+		}
+	}
+	if !at.IsZero() {
+		changes = append(changes, Set(keyExpires, at.Value()))
+	} else if _, says := d.Value(keyExpires); says {
+		changes = append(changes, Remove(keyExpires))
+	}
+	return d.Edit(changes...)
+}
+
 // timely returns a value that is a time so that it is written without quotes.
 func timely(v Value) Value {
 	_, v.bare = ParseMoment(v.scalar)

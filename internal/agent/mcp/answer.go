@@ -112,12 +112,20 @@ type brief struct {
 	Title     string `json:"title" jsonschema:"its description, title or first line, cut"`
 	Size      int    `json:"size" jsonschema:"of the text in bytes"`
 	UpdatedAt string `json:"updated_at"`
+	Expires   string `json:"expires,omitempty"`
 	Unsent    bool   `json:"not_sent_yet,omitempty" jsonschema:"true if it waits on this machine until a relay answers"`
 }
 
 // title returns what a text is called in lists: its description, title, first
 // heading or line, cut, and quoted if it is somebody else's.
 func title(text string) string { return recallanswer.Title(frontmatter.Parse(text)) }
+
+// expiresOf returns when a text expires, as it is stamped.
+func expiresOf(text string) string {
+	v, _ := frontmatter.Parse(text).Value("expires")
+	at, _ := v.Scalar()
+	return at
+}
 
 // heads returns the records of a listing that have a text, core first, without
 // those that are a program's own matter.

@@ -19,7 +19,8 @@ import (
 // noteIn is small, since every tool's arguments stand in each session's context:
 // front matter takes the rest.
 type noteIn struct {
-	Text string `json:"text" jsonschema:"may begin with front matter: tags, salience, emotion, related_to"`
+	Text    string `json:"text" jsonschema:"may begin with front matter: tags, salience, emotion, related_to"`
+	Expires string `json:"expires,omitempty" jsonschema:"30d, or a time"`
 }
 
 const describeNote = `Note what just happened, was said or decided, at a slug that it gets in mem/journal: an episode, not a fact.`
@@ -30,8 +31,12 @@ func (s *writeTools) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
+	expires, err := memory.ParseExpiry(in.Expires, s.m.clock())
+	if err != nil {
+		return writeOut{}, err
+	}
 	at, _ := ctx.Value(arrivalKey{}).(time.Time) // zero without one
-	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, write.Note{Text: in.Text, At: at, Later: true}, guard(false, true))
+	r, err := s.m.writer(ctx).AddNote(ctx, s.m.notes, write.Note{Text: in.Text, At: at, Expires: expires.At, Later: true}, guard(false, true))
 	if err != nil {
 		return writeOut{}, failedWrite(r.Slug, r, err)
 	}

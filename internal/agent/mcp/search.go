@@ -177,7 +177,7 @@ func page(heads []recallanswer.Head, text func(slug string) (string, bool), in l
 		case in.After != "" && h.Slug <= in.After:
 		case len(out.Entries) < limit:
 			said, _ := text(h.Slug)
-			out.Entries = append(out.Entries, brief{Slug: h.Slug, Title: title(said), Size: h.Size, UpdatedAt: stamp(h.UpdatedAt), Unsent: h.Unsent})
+			out.Entries = append(out.Entries, brief{Slug: h.Slug, Title: title(said), Size: h.Size, UpdatedAt: stamp(h.UpdatedAt), Expires: expiresOf(said), Unsent: h.Unsent})
 		default:
 			out.Next = out.Entries[limit-1].Slug
 		}

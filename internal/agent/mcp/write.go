@@ -25,6 +25,7 @@ type writeIn struct {
 	Salience         *float64 `json:"salience,omitempty" jsonschema:"0 to 1"`
 	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs it makes obsolete"`
 	Trust            string   `json:"trust,omitempty" jsonschema:"external: others' words"`
+	Expires          string   `json:"expires,omitempty" jsonschema:"30d, or a time: gone then"`
 	AllowPlaceholder bool     `json:"allow_placeholder,omitempty" jsonschema:"such a line is meant"`
 	AllowSecret      bool     `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
@@ -45,6 +46,7 @@ type writeOut struct {
 	Size       int           `json:"size"`
 	ID         string        `json:"id" jsonschema:"of this version"`
 	UpdatedAt  string        `json:"updated_at"`
+	Expires    string        `json:"expires,omitempty" jsonschema:"when it is gone, with its history"`
 	StoredOn   int           `json:"stored_on" jsonschema:"how many relays took it; 0 if nothing was written"`
 	Trust      string        `json:"trust,omitempty"`
 	Similar    []SimilarUnit `json:"similar,omitempty" jsonschema:"memories that say nearly the same: one of them might be the one to change"`
@@ -61,6 +63,9 @@ func (s *writeTools) write(ctx context.Context, in writeIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	draft := write.Draft{Text: in.Text, Fields: write.Fields{Type: in.Type, Description: in.Description, Tags: in.Tags, Salience: in.Salience, Trust: in.Trust}}
+	if draft.Fields.Expires, err = memory.ParseExpiry(in.Expires, s.m.clock()); err != nil {
+		return writeOut{}, err
+	}
 	if len(in.Supersedes) > write.MaxSupersedes {
 		return writeOut{}, invalidf("a memory supersedes at most %d others at once.", write.MaxSupersedes)
 	}
@@ -201,6 +206,9 @@ func (s *memories) wrote(slug nipae.Slug, r write.Result) writeOut {
 
 func (s *memories) written(e client.Entry, outcome string, status client.Status) writeOut {
 	out := writeOut{Slug: string(e.Slug), Outcome: outcome, Hash: e.Hash, Size: e.Size, ID: e.ID, UpdatedAt: stamp(e.CreatedAt), Rebased: status.Rebased, Queued: status.Queued, answer: s.calls.answerOf(status)}
+	if e.Expires > 0 {
+		out.Expires = stamp(e.Expires)
+	}
 	if out.StoredOn = stored(status); out.Queued {
 		out.warn("%s", session.Kept)
 	}

@@ -47,7 +47,7 @@ func (c *Copies) Open(ctx context.Context, warn func(string)) (*Copy, error) {
 	}
 	l.follow()
 	if l.said = c.said(ctx, true); l.said != nil {
-		l.hearing = follow.New(follow.Options{Filter: nipae.ListFilter(c.s.Memory.Owner(), c.s.Memory.Agent()), Store: l.said, Log: c.s.o.Log, Sources: l.sources})
+		l.hearing = follow.New(follow.Options{Filter: nipae.ListFilter(c.s.Memory.Owner(), c.s.Memory.Agent()), Store: l.said, Clock: c.s.o.Client.Clock, Log: c.s.o.Log, Sources: l.sources})
 	}
 	c.open.Store(l)
 	return l, nil
@@ -60,7 +60,7 @@ func (c *Copies) pair() localcopy.Pair {
 
 // options say where local copies are.
 func (c *Copies) options() (o localcopy.Options, err error) {
-	o.AsOwner = !c.s.Memory.Writable()
+	o.AsOwner, o.Now = !c.s.Memory.Writable(), c.s.o.Client.Clock
 	if o.NoDisk = c.s.o.NoDisk; !o.NoDisk {
 		o.Dir, err = c.s.o.Cache()
 	}

@@ -58,7 +58,7 @@ func (l *Copy) follow() {
 	if l.changed != nil {
 		store = tellingStore{l.Copy, l.changed}
 	}
-	o := follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Log: l.s.o.Log,
+	o := follow.Options{Filter: nipae.ListFilter(l.s.Memory.Agent(), l.s.Memory.Owner()), Store: store, Clock: l.s.o.Client.Clock, Log: l.s.o.Log,
 		Passed:  func(ctx context.Context, full bool) { l.s.settler.settle(ctx, l.Copy, full) },
 		Sources: l.sources}
 	if l.knows != nil {
@@ -115,7 +115,7 @@ func (l *Copy) Close() error {
 // Source is what recall and search read: what waits on this machine too, and what the
 // owner says.
 func (l *Copy) Source() answer.Source {
-	return l.s.heard(l.s.Outbox.over(l.Confirmed(), l.s.Outbox.state), l.Copy, l.said, l.s.Outbox.state)
+	return heard(l.s, l.s.Outbox.over(l.Confirmed(), l.s.Outbox.state), l.Copy, l.said, l.s.Outbox.state)
 }
 
 // Confirmed is what relays have, as far as it is here.

@@ -195,6 +195,10 @@ func (k *known) Keep(ctx context.Context, at client.Newest) error {
 	return keep(ctx, heads, []localcopy.Last{{D: at.D, ID: at.ID, CreatedAt: at.At, Tombstone: at.Tombstone, Expires: expires, Event: at.Event}})
 }
 
+// clocksDiffer is by how many seconds a relay may drop what expires before this machine's
+// clock says so.
+const clocksDiffer = 60
+
 // newest is what is known of an address, by the state and by the copy.
 func (k *known) newest(at state.Address, last localcopy.Last) client.Newest {
 	h := at.Head
@@ -210,8 +214,11 @@ func (k *known) newest(at state.Address, last localcopy.Last) client.Newest {
 			n.Event = ev
 		}
 	}
+	now := k.s.Client.Now()
 	switch why := at.Lost(); {
-	case why == state.Accepted, why == state.Deleted, expires > 0 && expires <= k.s.Client.Now():
+	case expires > 0 && expires <= now:
+		return client.Newest{Open: at.Open, Ended: n.At}
+	case why == state.Accepted, why == state.Deleted, expires > 0 && expires <= now+clocksDiffer:
 		return client.Newest{Open: at.Open}
 	case why == state.Removed:
 		for _, l := range at.Losses {

@@ -96,7 +96,7 @@ func (m *Memory) Add(ctx context.Context, texts []memory.NewText) ([]memory.Adde
 	}
 	for i, t := range texts {
 		if err == nil && t.Later && client.Silent(all[i].Err) && m.s.Outbox.takes(ctx) {
-			all[i].Entry, all[i].Status, all[i].Err = m.s.Outbox.put(ctx, t.Slug, t.Text, memory.SetOptions{Base: memory.BaseNone}, all[i].Status, attempt{sent: all[i].Entry.ID})
+			all[i].Entry, all[i].Status, all[i].Err = m.s.Outbox.put(ctx, t.Slug, t.Text, memory.SetOptions{Base: memory.BaseNone, Expires: memory.Expiry{At: t.Expires}}, all[i].Status, attempt{sent: all[i].Entry.ID})
 		}
 	}
 	return all, err

@@ -52,6 +52,10 @@ type content struct {
 	Append string `json:"append,omitempty"`
 	Old    string `json:"old,omitempty"`
 	New    string `json:"new,omitempty"`
+	// Expires is when it expires, in Unix seconds, and Asked that this is another time than
+	// that of the text before.
+	Expires int64         `json:"expires,omitempty"`
+	Asked   memory.Expiry `json:"asked,omitzero"`
 	// Moved says that it was taken over from another file: whoever has that may have
 	// sent it.
 	Moved bool `json:"moved,omitempty"`
@@ -70,7 +74,7 @@ func (w Waiting) How() string {
 
 // Entry is the text as it will be.
 func (w Waiting) Entry() client.Entry {
-	return client.Entry{Slug: nipae.Slug(w.Slug), Text: w.Text, Size: len(w.Text), Hash: client.Hash(w.Text), CreatedAt: w.At.Unix()}
+	return client.Entry{Slug: nipae.Slug(w.Slug), Text: w.Text, Size: len(w.Text), Hash: client.Hash(w.Text), CreatedAt: w.At.Unix(), Expires: w.Expires}
 }
 
 // state is where the outbox is kept, nil for none: where relays are named, it is about
@@ -115,7 +119,25 @@ func (o *Outbox) All(ctx context.Context) ([]Waiting, error) {
 	if state == nil {
 		return nil, nil
 	}
-	return decoded(state.Outbox.All(ctx, ""))
+	all, err := decoded(state.Outbox.All(ctx, ""))
+	return o.due(ctx, state, all), err
+}
+
+// due returns what is to be sent. What has expired is dropped, and told.
+func (o *Outbox) due(ctx context.Context, state *memorystate.State, all []Waiting) []Waiting {
+	var over []string
+	left := slices.DeleteFunc(slices.Clone(all), func(w Waiting) bool {
+		yes := w.Expires > 0 && w.Expires <= o.s.Client.Now()
+		if yes {
+			over = append(over, w.ID)
+			o.s.warn("a write to %s that waited on this machine has expired, and is dropped", w.Slug)
+		}
+		return yes
+	})
+	if len(over) > 0 {
+		_ = state.Outbox.Remove(context.WithoutCancel(ctx), over...) // the next one tries again
+	}
+	return left
 }
 
 // read is All for who reads often and can do without, but for Sent and Reason, which may
@@ -137,7 +159,7 @@ func (o *Outbox) read(ctx context.Context, state *memorystate.State) []Waiting {
 		o.s.warn("what waits on this machine is not known: %v", err)
 		return nil
 	}
-	return o.all
+	return o.due(ctx, state, o.all)
 }
 
 func decoded(queued []memorystate.Queued, err error) (all []Waiting, _ error) {
@@ -222,7 +244,7 @@ func (o *Outbox) made(ctx context.Context, slug nipae.Slug, text string, so memo
 		return w, err
 	}
 	old, w := o.before(ctx, slug)
-	w.Slug, w.Text = string(slug), text
+	w.Slug, w.Text, w.Expires, w.Asked = string(slug), text, cmp.Or(so.Expires.At, old.Expires), so.Expires
 	if l := so.Later; l != nil {
 		w.Append, w.Old, w.New = l.Append, l.Old, l.New
 	}

@@ -65,6 +65,7 @@ func (o *Outbox) Send(ctx context.Context, slug nipae.Slug) (out Sent, err error
 	}
 	defer unlock()
 	all, err := decoded(state.Outbox.All(ctx, string(slug)))
+	all = o.due(ctx, state, all)
 	left := map[nipae.Slug]bool{} // where one waits still: what comes after it does too
 	for _, c := range chains(all) {
 		c.o, c.state, c.out = o, state, &out
@@ -245,6 +246,16 @@ func (c *chain) base() string {
 	return ""
 }
 
+// asked is the newest expiry that was asked for.
+func (c *chain) asked() (e memory.Expiry) {
+	for _, w := range c.all {
+		if w.Asked.At > 0 {
+			e = w.Asked
+		}
+	}
+	return e
+}
+
 // fits reports whether the chain's text is one for what is there: that is what the first
 // was made from, or one of the chain.
 func (c *chain) fits(head client.Entry) bool {
@@ -271,6 +282,7 @@ func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head cl
 	set := func(so memory.SetOptions) error {
 		so.AllowEmpty = true
 		if slug == c.slug {
+			so.Expires = c.asked()
 			so.Signed = func(id string) error { return c.state.Outbox.Signed(ctx, id, ids(c.all)...) }
 		}
 		_, _, err := m.kept(ctx)(m.Memory.Set(ctx, slug, text, so))
@@ -346,6 +358,9 @@ func (d *draft) Set(_ context.Context, slug nipae.Slug, text string, o memory.Se
 // apart keeps the chain's text as a memory of its own, beside the one that it met.
 func (c *chain) apart(ctx context.Context) error {
 	last := c.all[len(c.all)-1]
+	if last.Expires > 0 { // what is apart would outlast it
+		return c.note(ctx, memorystate.Outbox.Refused, errUnfit)
+	}
 	slug := apart.Slug(last.ID)
 	text, err := apart.Unit{Of: string(c.slug), Written: last.At, Text: last.Text}.Render()
 	if err == nil {

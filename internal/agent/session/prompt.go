@@ -53,7 +53,7 @@ func (s *Session) OnDisk(ctx context.Context, kept *localcopy.Copy, state *memor
 	if s.Copies.heard == nil {
 		s.Copies.heard = s.Copies.said(ctx, false)
 	}
-	return s.heard(below, kept, s.Copies.heard, of)
+	return heard(s, below, kept, s.Copies.heard, of)
 }
 
 // Again tells a session once, if it began while no relay answered, that the memory is

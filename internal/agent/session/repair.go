@@ -386,7 +386,11 @@ func (l *Copy) Anew(ctx context.Context, m *Missing, remove bool) error {
 	if err = cmp.Or(err, afterErr); err != nil {
 		return err
 	}
-	events, err := l.s.Memory.Compose(ctx, []memory.Draft{{Body: body, At: at}})
+	draft := memory.Draft{Body: body, At: at}
+	if ok {
+		draft.Expires, _ = nipae.Expiration(whole.Event)
+	}
+	events, err := l.s.Memory.Compose(ctx, []memory.Draft{draft})
 	if err != nil {
 		return err
 	}

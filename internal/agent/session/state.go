@@ -74,7 +74,7 @@ func (l *WriteLog) Close() {
 // openState opens what this machine knows of a pair and no relay has.
 func openState(ctx context.Context, s *Session, m *memory.Memory, warn func(string)) (*state.State, error) {
 	aside := false
-	opened, err := state.Open(ctx, pairOf(m), state.Options{Dir: s.o.State, Warn: func(line string) {
+	opened, err := state.Open(ctx, pairOf(m), state.Options{Dir: s.o.State, Now: s.o.Client.Clock, Warn: func(line string) {
 		aside = true
 		warn(line)
 	}})

@@ -67,7 +67,7 @@ func (l *Copy) hear(ctx context.Context, a follow.Ask) (wait func()) {
 }
 
 // heard lays what the owner says over a source of the memory in a copy.
-func (s *Session) heard(below answer.Source, kept, said *localcopy.Copy, state func(context.Context) *memorystate.State) answer.Source {
+func heard(s *Session, below answer.Source, kept, said *localcopy.Copy, state func(context.Context) *memorystate.State) answer.Source {
 	if said == nil {
 		return below
 	}

@@ -167,6 +167,7 @@ type EntryOut struct {
 	Time      string  `json:"time"`
 	ID        string  `json:"id,omitempty"`
 	Hash      string  `json:"hash,omitempty"`         // SHA-256 of the text
+	Expires   string  `json:"expires,omitempty"`      // as Time
 	Unsent    bool    `json:"not_sent_yet,omitempty"` // it waits on this machine
 }
 
@@ -199,7 +200,19 @@ func RelaysOut(relays []client.RelayStatus) []RelayOut {
 
 // EntryFor returns an entry without its text.
 func EntryFor(e client.Entry) EntryOut {
-	return EntryOut{Slug: string(e.Slug), Removed: e.Tombstone, Size: e.Size, CreatedAt: e.CreatedAt, Time: Stamp(e.CreatedAt), ID: e.ID, Hash: e.Hash, Unsent: e.ID == "" && e.Hash != ""}
+	out := EntryOut{Slug: string(e.Slug), Removed: e.Tombstone, Size: e.Size, CreatedAt: e.CreatedAt, Time: Stamp(e.CreatedAt), ID: e.ID, Hash: e.Hash, Unsent: e.ID == "" && e.Hash != ""}
+	if e.Expires > 0 {
+		out.Expires = Stamp(e.Expires)
+	}
+	return out
+}
+
+// Expires is what a line about an entry says of when it expires; "" for never.
+func Expires(e client.Entry) string {
+	if e.Expires == 0 {
+		return ""
+	}
+	return "  expires: " + Stamp(e.Expires)
 }
 
 // ErrorText returns the text of an error; "" of none.

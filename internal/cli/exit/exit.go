@@ -127,7 +127,7 @@ var kinds = []struct {
 	{Usage, []error{client.ErrInvalid, contract.ErrAmbiguous, client.ErrNoAPI, client.ErrNoManagement, client.ErrCleartext, client.ErrNoKey}},
 	{Auth, []error{client.ErrAuth}},
 	{Relay, []error{client.ErrNoRelay, client.ErrRefused, client.ErrTimeout, client.ErrMisbehaved, client.ErrNoHistory, context.DeadlineExceeded}},
-	{Usage, []error{client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrTooLarge, client.ErrReadOnly, client.ErrReversed, client.ErrWhen,
+	{Usage, []error{client.ErrIdentity, client.ErrCore, client.ErrEmpty, client.ErrExpiry, client.ErrTooLarge, client.ErrReadOnly, client.ErrReversed, client.ErrWhen,
 		nipae.ErrKey, nipae.ErrSlug, nipae.ErrBody}},
 }
 

@@ -170,7 +170,7 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 		if e.Tombstone {
 			size = "removed"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt), unsent(e.ID == ""))
+		fmt.Fprintf(w, "%s\t%s\t%s%s%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt), cliutil.Expires(e), unsent(e.ID == ""))
 	}
 	return w.Flush()
 }

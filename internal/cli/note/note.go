@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/mem/edit"
 	"engramd/internal/client"
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/consolidation"
 	"engramd/internal/memory/write"
 	"engramd/nips/frontmatter"
@@ -27,6 +29,7 @@ type noteFlags struct {
 	emotion     map[string]string
 	session     string
 	trust       string
+	expires     string
 }
 
 // New returns engramctl note.
@@ -38,7 +41,7 @@ func New(env *cliutil.Env) *cobra.Command {
 	}
 	var c *cobra.Command
 	c = cliutil.PairFlags(env, env.Command(&cobra.Command{
-		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--allow-secret] [--json]",
+		Use:   "note TEXT|- [--tag TAG] [--link SLUG] [--salience N] [--emotion NAME=N] [--session ID] [--trust external] [--expires TIME] [--allow-secret] [--json]",
 		Short: "Note what happened, without thinking of a slug",
 		Long: `Note what happened: an episode, at a slug of its own in mem/journal that says when
 (mem/journal/2026/11/22/0602-07004512-4f1c22ab: in UTC, with seconds and microseconds,
@@ -48,7 +51,7 @@ was written, and what the flags say (docs/memory.md). With --session, in a folde
 is linked to a project (engramctl project), it belongs to that.
 
 It is answered once a relay has taken it; while none answers it is kept on this machine
-(engramctl outbox). Each time that eight more wait to be consolidated, as the local copy has
+(engramctl outbox). --expires is when it is gone (engramctl mem set --help). Each time that eight more wait to be consolidated, as the local copy has
 them, stderr says so. Prints slug, size and hash, as mem set does.
 
 A text in which something looks like a key or a token is refused, unless
@@ -72,6 +75,7 @@ A text in which something looks like a key or a token is refused, unless
 	fs.StringToStringVar(&o.f.emotion, "emotion", nil, "a feeling with its strength, 0 to 1: `joy=0.6`; also frustration, curiosity, anger, surprise, satisfaction, fear, calm")
 	fs.StringVar(&o.f.session, "session", "", "`id` of the session that it belongs to")
 	fs.StringVar(&o.f.trust, "trust", "", "`external` for somebody else's words")
+	edit.ExpiresFlag(c, &o.f.expires)
 	cliutil.SecretFlag(c, &o.allow)
 	return c
 }
@@ -92,7 +96,11 @@ func noteOf(env *cliutil.Env, text string, f noteFlags) (n write.Note, err error
 	if strings.ContainsFunc(f.session, func(r rune) bool { return r <= ' ' }) {
 		return n, exit.Usagef("--session: an id has no blanks")
 	}
-	n = write.Note{Later: true, Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
+	expires, err := memory.ParseExpiry(f.expires, time.Now())
+	if err != nil {
+		return n, err
+	}
+	n = write.Note{Later: true, Expires: expires.At, Text: text, Tags: f.tags, Session: f.session, Trust: f.trust, Salience: f.salience, Emotion: map[string]float64{}}
 	for name, word := range f.emotion {
 		felt, err := strconv.ParseFloat(word, 64)
 		if err != nil || !slices.Contains(frontmatter.Emotions[:], name) {

@@ -88,6 +88,7 @@ signatures, numbers and roots, and says of each number that is nowhere why:
   unsure       its id is known, and a relay that may have it did not answer in full,
                or nobody learned that it was stored, or it may be at a relay that is
                not asked any more
+  expired      its time is over, or that of what superseded it
   unlogged     nothing tells its id
   behind       a relay shows less than others (engramctl sync)
   late         it was given up, and is there

@@ -19,6 +19,8 @@ const MaxAdded = 32
 type NewText struct {
 	Slug nipae.Slug
 	Text string
+	// Expires is when it expires, in Unix seconds; 0 for never.
+	Expires int64
 	// Later lets it wait while no relay answers, where something keeps it.
 	Later bool
 }
@@ -120,6 +122,6 @@ func (m *Memory) begin(ctx context.Context, t NewText) (*nostr.Event, nipae.Body
 	if err != nil {
 		return nil, body, err
 	}
-	engram, err := m.seal(ctx, body, nipae.Reading{})
-	return engram.Event, body, err
+	engram, err := m.seal(ctx, Draft{Body: body, Expires: t.Expires}, nipae.Reading{})
+	return engram.Event, engram.Body, err
 }

@@ -48,16 +48,23 @@ func (m *Memory) ready(ctx context.Context) (wait, end func()) {
 
 // Draft is a body that is to be sealed, for a time in Unix seconds.
 type Draft struct {
-	Body nipae.Body
-	At   int64
+	Body    nipae.Body
+	At      int64
+	Expires int64 // Unix seconds; 0 for never
+	was     int64 // when the version before expires
 }
 
 // sealAll seals drafts: in the writer's log, all in one step of it, unless there
 // is none. A body that is too large for a link goes without. What another program
-// copied, or an older version said of its place, is never kept.
+// copied, or an older version said of its place, is never kept. Drafts become what they
+// are signed as.
 func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, error) {
-	for _, d := range drafts {
-		if err := m.counts(d.Body.Slug()); err != nil {
+	for i, d := range drafts {
+		err := m.counts(d.Body.Slug())
+		if err == nil {
+			drafts[i], err = d.dated()
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +77,7 @@ func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, e
 			if err != nil {
 				return out, err
 			}
-			out.Event, err = m.sealAt(body, l.T)
+			out.Event, err = m.sealAt(body, l.T, drafts[i].Expires)
 			if errors.Is(err, client.ErrTooLarge) {
 				return client.Sealed{}, nil
 			}
@@ -90,7 +97,7 @@ func (m *Memory) sealAll(ctx context.Context, drafts []Draft) ([]*nostr.Event, e
 			continue
 		}
 		var err error
-		if events[i], err = m.sealAt(d.Body.WithoutMember(writerlog.Member), d.At); err != nil {
+		if events[i], err = m.sealAt(d.Body.WithoutMember(writerlog.Member), d.At, d.Expires); err != nil {
 			return nil, err
 		}
 	}

@@ -147,7 +147,7 @@ func TestReversed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Compose(t.Context(), []Draft{{body, now}}); !errors.Is(err, client.ErrReversed) {
+	if _, err := m.Compose(t.Context(), []Draft{{Body: body, At: now}}); !errors.Is(err, client.ErrReversed) {
 		t.Errorf("composed: %v", err)
 	}
 	if all, err := m.Add(t.Context(), []NewText{{Slug: "mem/new", Text: "x"}}); err != nil || !errors.Is(all[0].Err, client.ErrReversed) {

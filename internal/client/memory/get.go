@@ -155,7 +155,7 @@ func (r *reader) readingFrom(ctx context.Context, targets []client.Target, slug 
 		return nipae.Reading{}, client.Status{}, err
 	}
 	a, err := ask(ctx, targets, r.at(slug))
-	reading, readErr := nipae.SelectHead(r.key(), r.agent, r.owner, slug, a.Events)
+	reading, readErr := nipae.SelectHead(r.key(), r.agent, r.owner, slug, live(r, a.Events))
 	status := r.status(a.Relays, reading.Unreadable)
 	if err != nil {
 		return reading, status, err

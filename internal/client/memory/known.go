@@ -67,6 +67,9 @@ func (r *reader) besides(ctx context.Context, at client.Newest, reading nipae.Re
 	for once := true; ; once = false {
 		status.Named = r.c.Options().Named
 		unknown(&status, at.Err)
+		if head := headOf(reading); head != nil && at.Ended > 0 && int64(head.CreatedAt) <= at.Ended {
+			reading.Head = nil
+		}
 		if err != nil && !errors.Is(err, client.ErrUnreadable) || reading.Latest > at.At {
 			return reading, status, err
 		}

@@ -61,8 +61,12 @@ func (r *reader) knownAll(ctx context.Context) (wait func() (map[string]client.N
 // besidesAll is besides of a whole listing: it returns its events with those that are
 // known to be newer, and what is there by them.
 func (r *reader) besidesAll(ctx context.Context, known func() (map[string]client.Newest, error), events []*nostr.Event, status client.Status) ([]*nostr.Event, nipae.Listing, client.Status) {
-	l := r.selectHeads(events)
 	all, err := known()
+	events = slices.DeleteFunc(slices.Clone(events), func(ev *nostr.Event) bool {
+		until := all[ev.Tags.GetD()].Ended
+		return until > 0 && int64(ev.CreatedAt) <= until
+	})
+	l := r.selectHeads(events)
 	status.Named = r.c.Options().Named && r.known() != nil
 	unknown(&status, err)
 	missing, young := missingIn(r, all, l)

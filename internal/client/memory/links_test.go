@@ -87,7 +87,7 @@ func TestTooLargeForALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	unchained := m.Unchained()
-	events, err := unchained.Compose(t.Context(), []Draft{{body, 1_700_000_000}})
+	events, err := unchained.Compose(t.Context(), []Draft{{Body: body, At: 1_700_000_000}})
 	if err != nil {
 		t.Fatal(err)
 	}

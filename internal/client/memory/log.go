@@ -128,10 +128,10 @@ func (r *reader) history(slug nipae.Slug, all []kept) ([]Version, client.Status,
 			}
 		}
 	}
-	reading, _ := nipae.SelectHead(r.key(), r.agent, r.owner, slug, current)
+	reading, _ := nipae.SelectHead(r.key(), r.agent, r.owner, slug, live(r, current))
 	var versions []Version
 	readable, wrong := 0, 0
-	for _, ev := range sortedEvents(events) {
+	for _, ev := range live(r, sortedEvents(events)) {
 		v := r.version(slug, ev)
 		v.Relays = where[ev.ID]
 		v.Head = reading.Head != nil && reading.Head.Event.ID == ev.ID

@@ -39,9 +39,9 @@ func isExchange(e nipae.Engram) bool { return nipae.IsExchange(e.Slug()) }
 func isBookkeeping(e nipae.Engram) bool { return isExchange(e) || writerlog.IsUnit(e.Slug()) }
 
 // selectHeads is nipae.SelectHeads for what counts of the pair.
-func (p *pair) selectHeads(events []*nostr.Event) nipae.Listing {
-	l := nipae.SelectHeads(p.key(), p.agent, p.owner, events)
-	if p.reversed {
+func (r *reader) selectHeads(events []*nostr.Event) nipae.Listing {
+	l := nipae.SelectHeads(r.key(), r.agent, r.owner, live(r, events))
+	if r.reversed {
 		stray := func(e nipae.Engram) bool { return !isExchange(e) }
 		l.Core = nil
 		l.Memories = slices.DeleteFunc(l.Memories, stray)

@@ -32,8 +32,10 @@ type SetOptions struct {
 	// Like is a memory whose members that NIP-AE does not define go with the text,
 	// to a slug where nothing is: it is the same memory, renamed. "" is none.
 	Like nipae.Slug
-	// Addresses is the value of a log unit's member for them; nil leaves it.
-	Addresses jsontext.Value
+	// Expires says when it expires.
+	Expires Expiry
+	// Addresses and Ends are the values of a log unit's members; nil leaves one.
+	Addresses, Ends jsontext.Value
 	// Check is shown the text that is there, "" if there is none, and the one that
 	// is to be written; its error ends the write. nil checks nothing.
 	Check func(old, text string) error
@@ -145,9 +147,16 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 	if err != nil {
 		return client.Entry{}, status, 0, err
 	}
+	draft := Draft{}
+	if draft.Expires, draft.was, err = expiry(ctx, m, slug, o.Expires, reading); err != nil {
+		return client.Entry{}, status, 0, err
+	}
 	body, err := compose(reading)
 	if err == nil && o.Addresses != nil {
 		body, err = body.WithMember(writerlog.UnitMember, o.Addresses)
+	}
+	if err == nil && o.Ends != nil {
+		body, err = body.WithMember(writerlog.EndsMember, o.Ends)
 	}
 	if err != nil {
 		return client.Entry{}, status, 0, err
@@ -159,7 +168,8 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 		return client.Entry{}, status, pause, nil
 	}
 	wait()
-	engram, err := m.seal(ctx, body, reading)
+	draft.Body = body
+	engram, err := m.seal(ctx, draft, reading)
 	if err == nil && o.Signed != nil {
 		err = o.Signed(engram.Event.ID)
 	}
@@ -265,27 +275,28 @@ func (m *Memory) before(ctx context.Context, slug nipae.Slug, o SetOptions) (nip
 }
 
 // seal makes the event that supersedes what was read.
-func (m *Memory) seal(ctx context.Context, body nipae.Body, reading nipae.Reading) (nipae.Engram, error) {
+func (m *Memory) seal(ctx context.Context, d Draft, reading nipae.Reading) (nipae.Engram, error) {
 	// Latest is the head's time, or that of something newer which cannot be
 	// read: a relay that has that takes nothing older.
-	at, err := m.After(max(reading.CreatedAt(), reading.Latest))
+	var err error
+	if d.At, err = m.After(max(reading.CreatedAt(), reading.Latest)); err != nil {
+		return nipae.Engram{}, err
+	}
+	drafts := []Draft{d}
+	events, err := m.sealAll(ctx, drafts)
 	if err != nil {
 		return nipae.Engram{}, err
 	}
-	events, err := m.sealAll(ctx, []Draft{{body, at}})
-	if err != nil {
-		return nipae.Engram{}, err
-	}
-	return nipae.Engram{Event: events[0], Body: body}, nil
+	return nipae.Engram{Event: events[0], Body: drafts[0].Body}, nil
 }
 
 // After is Client.After.
 func (m *Memory) After(last int64) (int64, error) { return m.c.After(last) }
 
 // sealAt makes the event of a body.
-func (m *Memory) sealAt(body nipae.Body, at int64) (*nostr.Event, error) {
+func (m *Memory) sealAt(body nipae.Body, at, expires int64) (*nostr.Event, error) {
 	ev, err := client.Using(m.c.Identity(), func(secret string) (*nostr.Event, error) {
-		return nipae.Seal(m.key(), body, nipae.Sealing{Secret: secret, Owner: m.owner, CreatedAt: at, Rand: m.c.Options().Rand, Alt: true})
+		return nipae.Seal(m.key(), body, nipae.Sealing{Secret: secret, Owner: m.owner, CreatedAt: at, Rand: m.c.Options().Rand, Alt: true, Expiration: expires})
 	})
 	if errors.Is(err, nipae.ErrTooLarge) {
 		return nil, fmt.Errorf("%w: %w", client.ErrTooLarge, err)

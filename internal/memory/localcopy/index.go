@@ -105,7 +105,9 @@ func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 			return
 		}
 		kept, err := recall.Decode(r.Raw(2))
-		if x.outdated = err != nil; !x.outdated {
+		if err != nil {
+			x.outdated = true
+		} else {
 			x.index, x.at = kept, seq
 		}
 	}

@@ -138,4 +138,7 @@ ALTER TABLE places ADD COLUMN behind INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX places_behind ON places (a) WHERE behind > 0;
 -- lacking: see Lacking.
 ALTER TABLE counter ADD COLUMN lacking INTEGER NOT NULL DEFAULT -1;
+`, `
+-- expires is negative once the text is gone: a relay may show the event still.
+CREATE INDEX raws_expiring ON raws (expires) WHERE expires > 0;
 `}

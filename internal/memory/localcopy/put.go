@@ -123,11 +123,11 @@ func isHere(m *Copy, tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) 
 	}
 	o, found := &opened{signed: ev}, false
 	for r := range tx.Rows("SELECT "+eventColumns+", t.text FROM events e JOIN places p ON p.a = e.a LEFT JOIN texts t ON t.n = e.n WHERE e.id = ?", id[:]) {
-		found = true
 		var err error
-		if o.event, err = m.seal.readEvent(r); err == nil && o.state == withText {
+		if o.event, err = m.seal.readEvent(r); err == nil && o.state == withText && !r.Null(11) {
 			o.text, err = textOf(o.event, r.Raw(11))
 		}
+		found = o.state != withText || !r.Null(11) // the text of what has expired is gone
 		tx.Fail(err)
 	}
 	return o, found && tx.Err() == nil && wire.ID(ev) == ev.ID, tx.Err()

@@ -38,6 +38,9 @@ type View struct {
 // It must not call the copy's own methods, nor wait for anything. If the file
 // turns out to be damaged, the function is called once more, on an empty copy.
 func (m *Copy) Read(ctx context.Context, do func(*View) error) error {
+	if err := expire(ctx, m); err != nil {
+		return err
+	}
 	return m.file.Mended(ctx, func() error {
 		if done, err := readShared(ctx, m, do); done {
 			return err

@@ -114,25 +114,55 @@ func (w *writing) drop(n int64) {
 	w.tx.Exec("DELETE FROM raws WHERE n = ?", n)
 }
 
+// expire drops what has expired (NIP-40): texts, vectors, and what of the index is on disk.
+func expire(ctx context.Context, m *Copy) error {
+	const over = "FROM raws WHERE expires > 0 AND expires <= ?"
+	now, due := m.now().Unix(), false
+	err := m.read(ctx, func(tx *sealedfile.Tx) error { due = tx.Has("SELECT 1 "+over, now); return tx.Err() })
+	if err != nil || !due {
+		return err
+	}
+	err = m.write(ctx, func(w *writing) error {
+		var places []int64
+		for r := range w.tx.Rows("SELECT a FROM events WHERE n IN (SELECT n "+over+")", now) {
+			places = append(places, r.Int(0))
+		}
+		for _, a := range places {
+			w.choose(a)
+		}
+		w.tx.Exec("UPDATE raws SET expires = -expires, raw = x'' WHERE expires > 0 AND expires <= ?", now)
+		return w.tx.Exec("DELETE " + strays)
+	}, &Changes{})
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.outdated = m.outdated || err == nil
+	return err
+}
+
 // choose chooses the head of a place: the newest that can be read, else the newest. One
-// that no relay has stays the head until a newer one comes or its time (NIP-40) is over;
-// what else no relay has is dropped.
+// that no relay has stays the head until a newer one comes; what else no relay has is
+// dropped. One whose time (NIP-40) is over is none, nor is what is older: the texts go.
 func (w *writing) choose(a int64) {
 	var gone []int64
 	var head, before, doubtful, doubted, wasBehind int64
 	var behind Shown
-	was := false
+	was, ended := false, false
 	for r := range w.tx.Rows(`SELECT e.n, e.state, EXISTS (SELECT 1 FROM held h WHERE h.n = e.n), coalesce(w.expires, 0) FROM events e LEFT JOIN raws w ON w.n = e.n
 		WHERE e.a = ? ORDER BY e.created DESC, e.id`, a) {
 		n, state, shown := r.Int(0), r.Int(1), r.Int(2) != 0
-		expired := r.Int(3) > 0 && r.Int(3) <= w.m.now().Unix()
+		if state != unreadable && !was && (r.Int(3) < 0 || r.Int(3) > 0 && r.Int(3) <= w.m.now().Unix()) {
+			ended = true
+		}
+		if ended {
+			w.tx.Exec("DELETE FROM texts WHERE n = ?", n)
+		}
 		if was && shown && behind == ShownNone {
 			behind = ShownOlder
 		}
 		switch {
-		case !shown && (was || state == unreadable || expired):
+		case !shown && (was || state == unreadable || ended):
 			gone = append(gone, n)
-		case was:
+		case was, ended:
 		case state != unreadable:
 			if head, was = n, true; !shown {
 				behind = ShownNone

@@ -110,6 +110,9 @@ func (p Plan) Steps(ctx context.Context, c *client.Client, b bundle.Source, now 
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Slug, err)
 		}
+		if d.Expires > 0 && d.Expires <= d.At {
+			continue // it has expired: nothing brings it back
+		}
 		all = append(all, d)
 		if err := times.made(ctx, d.At); err != nil {
 			return nil, err
@@ -212,6 +215,7 @@ func (w *writing) draft(a snapshot.Action, from, head *nostr.Event) (draft, erro
 		d.step.Base, last = head.ID, int64(head.CreatedAt)
 	}
 	d.Body = body
+	d.Expires, _ = nipae.Expiration(from)
 	d.At, err = m.After(last)
 	return d, err
 }

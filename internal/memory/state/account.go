@@ -28,6 +28,12 @@ func (s Links) Addresses(ctx context.Context, w string, from int64, most int) ([
 	}, "SELECT d FROM links WHERE w = ? AND n >= ? ORDER BY n LIMIT ?", w, from, most)
 }
 
+// Ends returns which of a log's numbers from one on, at most that many, expire.
+func (s Links) Ends(ctx context.Context, w string, from int64, most int) ([]writerlog.End, error) {
+	return list(ctx, s.db, func(r sealedfile.Row) writerlog.End { return writerlog.End{r.Int(0), r.Int(1)} },
+		"SELECT n, expires FROM links WHERE w = ? AND n >= ? AND n < ? AND expires BETWEEN 1 AND 9999999999 ORDER BY n", w, from, from+int64(most))
+}
+
 // maxLogs bounds the logs of which is kept how far they are accounted for.
 const maxLogs = 4096
 

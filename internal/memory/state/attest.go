@@ -116,11 +116,11 @@ func (s Links) Own(ctx context.Context) (logs map[string][]writerlog.Own, err er
 	err = s.read(ctx, func(tx *sealedfile.Tx) error {
 		logs = map[string][]writerlog.Own{}
 		takers := takersOf(tx)
-		for r := range tx.Rows("SELECT w, n, id, at, fate, took, d FROM links ORDER BY w, n LIMIT ?", maxOwn) {
+		for r := range tx.Rows("SELECT w, n, id, at, fate, took, d, expires FROM links ORDER BY w, n LIMIT ?", maxOwn) {
 			w, fate := r.Text(0), Fate(r.Int(4))
 			if r.Int(1) == int64(len(logs[w])) {
 				logs[w] = append(logs[w], writerlog.Own{ID: hex.EncodeToString(r.Raw(2)), D: hex.EncodeToString(r.Raw(6)), At: r.Int(3),
-					Stored: fate == Stored, Void: fate == Void, Took: takers(r.Int(5))})
+					Stored: fate == Stored, Void: fate == Void, Took: takers(r.Int(5)), Ends: r.Int(7)})
 			}
 		}
 		return nil

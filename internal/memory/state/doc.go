@@ -244,7 +244,13 @@ func Open(ctx context.Context, p Pair, o Options) (*State, error) {
 	d := &db{now: o.Now}
 	d.file, err = sealedfile.Open(ctx, path, key, sealedfile.Options{What: "the agent's state", Application: application, Schema: schema,
 		Durable: true, RefuseNewer: true, Warn: o.Warn, Now: o.Now,
-		Check: func(tx *sealedfile.Tx) error { return settle(tx, place) }})
+		Check: func(tx *sealedfile.Tx) error {
+			const over = " FROM kept WHERE expires > 0 AND expires <= ?"
+			if now := o.Now().Unix(); tx.Has("SELECT 1"+over, now) {
+				tx.Exec("DELETE"+over, now) // it is sent nowhere again
+			}
+			return settle(tx, place)
+		}})
 	if err != nil {
 		return nil, err
 	}

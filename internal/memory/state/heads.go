@@ -136,6 +136,9 @@ func (s Heads) All(ctx context.Context) (all map[string]Address, err error) {
 // keepStored keeps an event that a relay took, until the copy has it (Drop).
 func keepStored(tx *sealedfile.Tx, id []byte) {
 	tx.Exec("INSERT INTO kept SELECT d, id, at, tomb, expires, event FROM links WHERE id = ? AND event IS NOT NULL AND length(d) = 32 "+onlyNewer, id)
+	// What it superseded goes with it.
+	tx.Exec(`UPDATE links SET expires = o.expires FROM (SELECT d, at, expires FROM links WHERE id = ? AND expires > 0) o
+		WHERE links.fate = 1 AND links.d = o.d AND links.at < o.at AND (links.expires = 0 OR links.expires > o.expires)`, id)
 }
 
 const onlyNewer = `ON CONFLICT (d) DO UPDATE SET id = excluded.id, at = excluded.at, tomb = excluded.tomb, expires = excluded.expires, event = excluded.event

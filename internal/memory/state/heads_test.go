@@ -165,3 +165,54 @@ func BenchmarkKnownAt(b *testing.B) {
 	}
 	b.ReportMetric(float64(took.Milliseconds()), "ms-all")
 }
+
+// TestEnds: a later event says which numbers before it expire, those that are superseded
+// by one that does among them, once that is stored; bytes of what has expired are dropped.
+func TestEnds(t *testing.T) {
+	r := newRig(t)
+	s := r.open(testPair)
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
+	soon := r.now.Unix() + 60
+	said := func(n int, d string, expires int64) (ends []writerlog.End) {
+		t.Helper()
+		must(t, s.Links.Take(t.Context(), 1, func(_ int, l writerlog.Link) (Sealed, error) {
+			ends = l.Ends
+			return Sealed{ID: hexOf(n), D: d, At: r.now.Unix() + int64(n), Event: []byte("event"), Expires: expires}, nil
+		}))
+		return ends
+	}
+	d := hexOf(0xd)
+	said(1, d, 0)
+	must(t, s.Links.Settle(t.Context(), Stored, hexOf(1)))
+	said(2, d, soon)
+	if ends := said(3, hexOf(0xe), 0); len(ends) != 1 || ends[0] != (writerlog.End{1, soon}) {
+		t.Errorf("before it is stored: %v", ends)
+	}
+	must(t, s.Links.Settle(t.Context(), Stored, hexOf(2)))
+	if ends := said(4, hexOf(0xf), 0); len(ends) != 2 || ends[0] != (writerlog.End{0, soon}) || ends[1] != (writerlog.End{1, soon}) {
+		t.Errorf("stored: %v", ends)
+	}
+	if ends, err := s.Links.Ends(t.Context(), "61626364", 0, 4); err != nil || len(ends) != 2 {
+		t.Errorf("%v %v", ends, err)
+	}
+	if own, err := s.Links.Own(t.Context()); err != nil || own["61626364"][0].Ends != soon || own["61626364"][2].Ends != 0 {
+		t.Errorf("%+v %v", own, err)
+	}
+	kept := func() int {
+		t.Helper()
+		all, err := s.Heads.Kept(t.Context())
+		must(t, err)
+		return len(all)
+	}
+	if n := kept(); n != 1 {
+		t.Fatalf("%d are kept", n)
+	}
+	must(t, s.Close())
+	r.now = r.now.Add(time.Minute)
+	if s = r.open(testPair); kept() != 0 {
+		t.Error("the bytes of what has expired are kept")
+	}
+	if at, err := s.Heads.At(t.Context(), d); err != nil || at.Head.ID != hexOf(2) || at.Head.Expires != soon {
+		t.Errorf("%+v %v", at, err)
+	}
+}

@@ -143,8 +143,13 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 	if l.N == 0 {
 		l.After = t.after
 	}
-	for r := range t.tx.Rows("SELECT id FROM links WHERE w = ? AND n = ?", t.w, t.next-1) {
-		l.Prev = hex.EncodeToString(r.Raw(0))
+	last := int64(0)
+	for r := range t.tx.Rows("SELECT id, at FROM links WHERE w = ? AND n = ?", t.w, t.next-1) {
+		l.Prev, last = hex.EncodeToString(r.Raw(0)), r.Int(1)
+	}
+	for r := range t.tx.Rows("SELECT n, expires FROM links WHERE w = ? AND n BETWEEN ? AND ? AND expires > ? ORDER BY expires, n LIMIT ?",
+		t.w, t.next-endsWithin, t.next-1, last-endsAgain, writerlog.MaxEnds) {
+		l.Ends = append(l.Ends, writerlog.End{r.Int(0), r.Int(1)})
 	}
 	tree := storedTree{t.tx, t.w}
 	root, err := tlog.TreeHash(t.next, tree)
@@ -186,6 +191,14 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 	t.at = max(t.at, e.At)
 	return t.tx.Err()
 }
+
+const (
+	// endsWithin is how many numbers before it an event looks at for those that expire:
+	// log units say it of the rest.
+	endsWithin = 4096
+	// endsAgain is for how long before the event before it, in seconds: that may be void.
+	endsAgain = 24 * 60 * 60
+)
 
 // unknown returns the numbers that are neither stored, nor named as void by an
 // event that is, but for those that the next link names; those that were taken in

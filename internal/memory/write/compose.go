@@ -214,7 +214,7 @@ func (w *Writer) stamp(head *frontmatter.Doc, most frontmatter.Trust) frontmatte
 
 // unstamped returns a text without the fields that every writing sets.
 func unstamped(d frontmatter.Doc) (string, error) {
-	return d.Edit(frontmatter.Remove("created"), frontmatter.Remove("source"), frontmatter.Remove("session"), frontmatter.Remove("consolidated"), frontmatter.Remove("trust"))
+	return d.Edit(frontmatter.Remove("created"), frontmatter.Remove("source"), frontmatter.Remove("session"), frontmatter.Remove("consolidated"), frontmatter.Remove("trust"), frontmatter.Remove("expires"))
 }
 
 // timeOf reads a clock, that of the system where there is none.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/client/memory"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -30,12 +31,13 @@ type Fields struct {
 	// Supersedes are added to those that the text supersedes already.
 	Supersedes []nipae.Slug
 	Trust      string // "" or external
+	Expires    memory.Expiry
 	state      frontmatter.State
 }
 
 // None reports whether no field is chosen.
 func (f Fields) None() bool {
-	return f.Type == "" && f.Description == "" && f.Tags == nil && f.Salience == nil && len(f.Supersedes) == 0 && f.Trust == "" && f.state == ""
+	return f.Type == "" && f.Description == "" && f.Tags == nil && f.Salience == nil && len(f.Supersedes) == 0 && f.Trust == "" && f.Expires.At == 0 && f.state == ""
 }
 
 // Types are the words that Fields.Type takes.

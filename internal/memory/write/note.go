@@ -43,6 +43,8 @@ type Note struct {
 	// Archived says that it is for who looks it up, and not to be recalled,
 	// consolidated or replayed.
 	Archived bool
+	// Expires is when it expires, in Unix seconds; 0 for never.
+	Expires int64
 	// Later lets it wait on this machine while no relay answers.
 	Later bool
 }
@@ -159,7 +161,7 @@ func (w *Writer) AddNote(ctx context.Context, to Adder, n Note, check func(old, 
 			return Result{}, err
 		}
 	}
-	added, err := to.Add(ctx, []memory.NewText{{Slug: slug, Text: text, Later: n.Later}})
+	added, err := to.Add(ctx, []memory.NewText{{Slug: slug, Text: text, Expires: n.Expires, Later: n.Later}})
 	if err != nil {
 		return Result{}, err
 	}

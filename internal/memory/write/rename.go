@@ -119,7 +119,7 @@ func (w *Writer) moved(ctx context.Context, head client.Entry, to nipae.Slug, te
 		return Result{}, err
 	}
 	// The secrets that are in it are there already.
-	o := memory.SetOptions{Base: memory.BaseNone, Whole: true, Like: head.Slug}
+	o := memory.SetOptions{Base: memory.BaseNone, Whole: true, Like: head.Slug, Expires: memory.Expiry{At: head.Expires}}
 	if check != nil {
 		o.Check = func(_, text string) error { return check(head.Text, text) }
 	}

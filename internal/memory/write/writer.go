@@ -71,6 +71,9 @@ func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o memory.
 	if Reserved(slug) {
 		return Result{}, ErrReserved
 	}
+	if in.Fields.Expires.At > 0 {
+		o.Expires = in.Fields.Expires
+	}
 	unknown := false // what is there: the write may wait until that is known
 	r, head, err := w.before(ctx, slug)
 	blind := o.Base == "" && !o.Whole && in.Text != ""
@@ -88,7 +91,7 @@ func (w *Writer) Write(ctx context.Context, slug nipae.Slug, in Draft, o memory.
 	if err != nil {
 		return r, err
 	}
-	if r.Outcome == Replaced && new.text == head.Text && (!r.Status.Partial || r.Status.Stale) {
+	if r.Outcome == Replaced && new.text == head.Text && (o.Expires.At == 0 || o.Expires.At == head.Expires) && (!r.Status.Partial || r.Status.Stale) {
 		// This holds also if the base is the version before: the call was made
 		// before.
 		r.Entry, r.Outcome = head, Unchanged

@@ -95,7 +95,7 @@ func (n *num) whose(core string, at map[string]string, seen map[string]Event) (e
 	for _, id := range n.ids {
 		_, there := seen[id]
 		is = is || at[id] == core && (there || n.stored || !n.void)
-		elsewhere = elsewhere && (n.void || at[id] != "" || n.own && !n.stored && n.d == "")
+		elsewhere = elsewhere && (n.void || at[id] != "" || n.ends > 0 || n.own && !n.stored && n.d == "") // the core never expires
 	}
 	return elsewhere && !is, is
 }

@@ -22,6 +22,7 @@ type Evidence struct {
 func (in *Evidence) Add(e nipae.Engram) string {
 	// An event's strings may be parts of a page, which must not stay with them.
 	at := Event{ID: strings.Clone(e.Event.ID), D: strings.Clone(e.Event.Tags.GetD()), At: e.CreatedAt(), Slug: strings.Clone(string(e.Slug()))}
+	at.Expires, _ = nipae.Expiration(e.Event)
 	if link, ok := Of(e); ok {
 		at.Link = &link
 	}
@@ -59,6 +60,8 @@ type Event struct {
 	At   int64  // created_at, in Unix seconds
 	Slug string
 	Link *Link // nil: it is in no log
+	// Expires is when relays may drop it, in Unix seconds; 0 for never.
+	Expires int64
 }
 
 // Own is what the writer's state knows of a number.
@@ -68,6 +71,7 @@ type Own struct {
 	At     int64    // created_at of its event
 	Stored bool     // a relay said that it has it
 	Void   bool     // every relay said that it has it not
+	Ends   int64    // when it expires, or what superseded it; 0 for never
 	Took   []string // the URLs of relays that said that they took it; none: it is not known which
 }
 
@@ -83,10 +87,11 @@ type Mark struct {
 // Kind is what a finding is.
 type Kind string
 
-// The kinds. Dropped, Unlogged, Behind and Late are no faults.
+// The kinds. Dropped, Expired, Unlogged, Behind and Late are no faults.
 const (
 	Missing    Kind = "missing"     // its id is known, it is nowhere, and a relay that took it promises to keep it; where it is not known which took it, all do
 	Dropped    Kind = "dropped"     // its id is known, it is nowhere, and no such promise was made
+	Expired    Kind = "expired"     // its time is over (NIP-40), or that of what superseded it
 	Unlogged   Kind = "unlogged"    // nothing tells its id
 	Unsure     Kind = "unsure"      // its id is known, and it may be where nobody answered in full, nobody asks any more, or it was never stored
 	Forked     Kind = "forked"      // two events have one number

@@ -18,6 +18,8 @@ const (
 	// slack is how far the times of one log's events may go back, in seconds:
 	// clocks are set.
 	slack = 60 * 60
+	// early is by how much a relay may drop what expires before this machine's clock says so.
+	early = 60
 	// maxSteps bounds what is done for numbers that are nowhere; beyond it nobody
 	// is accused.
 	maxSteps = 1 << 22
@@ -29,7 +31,8 @@ const (
 // why, of each root and prev whether it is that of the log before, and of each
 // relay whether it shows less than it once did. It takes time for each event and
 // each number that something names, but no more numbers than Events, Units and Own
-// have: a number that one event claims far ahead costs nothing.
+// have: a number that one event claims far ahead costs nothing. Marks of what has expired
+// are taken out of the evidence.
 func Judge(in Evidence) Report {
 	j := judging{in: in, report: Report{Counts: map[Kind]int{}}, logs: map[string]*log{}, there: map[string]bool{}, oldest: math.MaxInt64}
 	for _, r := range in.Relays {
@@ -45,8 +48,10 @@ func Judge(in Evidence) Report {
 	for _, w := range j.names() {
 		j.judge(j.logs[w])
 	}
-	for _, r := range in.Relays {
-		j.compare(r)
+	for i := range in.Relays {
+		r := &in.Relays[i]
+		r.Marks = slices.DeleteFunc(slices.Clone(r.Marks), func(m Mark) bool { return j.isOver(j.log(m.W).of[m.N]) })
+		j.compare(*r)
 	}
 	slices.SortFunc(j.report.Logs, func(a, b State) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.W, b.W)) })
 	return j.report
@@ -83,6 +88,7 @@ type num struct {
 	stored bool     // by the state
 	took   []string // relays, by the state
 	d      string   // its address, by the state; "": not known
+	ends   int64    // when it expires; 0: never, or it is not known
 }
 
 func (l *log) num(n int64) *num {
@@ -133,6 +139,9 @@ func (j *judging) gather() {
 			l.num(v.N).know(v.ID)
 			l.num(v.N).void = true
 		}
+		for _, end := range e.Link.Ends {
+			l.num(end[0]).ends = end[1]
+		}
 		for _, h := range e.Link.After {
 			j.log(h.W).num(h.N).know(h.ID)
 		}
@@ -146,15 +155,22 @@ func (j *judging) gather() {
 			l.num(v.N).know(v.ID)
 			l.num(v.N).void = true
 		}
+		for _, end := range u.Ends {
+			l.num(end[0]).ends = end[1]
+		}
 	}
 	for w, all := range j.in.Own {
 		for n, o := range all {
 			at := j.log(w).num(int64(n))
 			at.know(o.ID)
 			at.void, at.own, at.stored, at.at, at.took, at.d = at.void || o.Void, true, o.Stored, o.At, o.Took, o.D
+			at.ends = max(at.ends, o.Ends)
 		}
 	}
 }
+
+// isOver reports whether a number has expired, as far as that is known.
+func (j *judging) isOver(n *num) bool { return n != nil && n.ends > 0 && n.ends-early <= j.in.Now }
 
 // names are those of the logs, in order.
 func (j *judging) names() []string { return slices.Sorted(maps.Keys(j.logs)) }

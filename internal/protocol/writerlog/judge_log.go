@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // judge is about one log.
@@ -73,6 +74,8 @@ func (j *judging) number(l *log, n int64, at *num, before int64, s *State) {
 		f.Kind = Late
 	case at.event != nil, at.void:
 		return
+	case j.isOver(at):
+		f.Kind, f.Detail = Expired, "at "+time.Unix(at.ends, 0).UTC().Format(time.RFC3339)
 	case len(at.ids) == 0:
 		f.Kind = Unlogged
 	default:
@@ -129,13 +132,13 @@ func (j *judging) compare(r Shown) {
 }
 
 // Marks returns what is to be remembered of a relay: of each log the greatest
-// number that it shows as a head, and what it does not show any more.
+// number that it shows as a head and that never expires, and what it does not show any more.
 func Marks(r Shown, events map[string]Event) []Mark {
 	of, heads := map[string]Mark{}, map[string]Event{}
 	for _, id := range r.Heads {
 		e := events[id]
 		heads[e.D] = e
-		if e.Link == nil {
+		if e.Link == nil || e.Expires > 0 {
 			continue
 		}
 		if m, ok := of[e.Link.W]; !ok || e.Link.N > m.N {

@@ -21,6 +21,7 @@ const (
 	MaxVoid  = 32 // numbers that one link names as void
 	MaxAfter = 16 // logs that the first link of a log names
 	MaxOpen  = 16 // spans of numbers that one link names as open
+	MaxEnds  = 16 // numbers of which one link says when they expire
 	maxN     = 1 << 53
 )
 
@@ -40,7 +41,12 @@ type Link struct {
 	Void  []Num  // numbers before this one that no relay has
 	After []Head // of number 0: the last number of each log seen before
 	Open  []Span // numbers before this one of which it was not known whether they are stored
+	Ends  []End  // numbers before this one that expire, the next first
 }
+
+// End is a number of a log and when its event expires, in Unix seconds; in JSON both in a
+// list. A relay that has it no more has lost nothing.
+type End [2]int64
 
 // Span is a span of numbers, both included.
 type Span struct{ From, To int64 }
@@ -103,11 +109,12 @@ type linkJSON struct {
 	Void  []Num      `json:"void,omitempty"`
 	After []Head     `json:"after,omitempty"`
 	Open  [][2]int64 `json:"open,omitempty"`
+	Ends  []End      `json:"ends,omitempty"`
 }
 
 // JSON returns the member's value.
 func (l Link) JSON() []byte {
-	out := linkJSON{W: l.W, N: &l.N, T: l.T, Prev: l.Prev, Root: hex.EncodeToString(l.Root[:]), Void: l.Void, After: l.After}
+	out := linkJSON{W: l.W, N: &l.N, T: l.T, Prev: l.Prev, Root: hex.EncodeToString(l.Root[:]), Void: l.Void, After: l.After, Ends: l.Ends}
 	for _, s := range l.Open {
 		out.Open = append(out.Open, [2]int64{s.From, s.To})
 	}
@@ -125,7 +132,7 @@ func Parse(b []byte) (Link, error) {
 	if err := json.Unmarshal(b, &in); err != nil {
 		return Link{}, fmt.Errorf("%w: it is no object of its form", ErrLink)
 	}
-	l := Link{W: in.W, T: in.T, Prev: in.Prev, Void: in.Void, After: in.After}
+	l := Link{W: in.W, T: in.T, Prev: in.Prev, Void: in.Void, After: in.After, Ends: in.Ends}
 	root, ok := ParseID(in.Root)
 	switch {
 	case in.N == nil || *in.N < 0 || *in.N > maxN:
@@ -134,7 +141,7 @@ func Parse(b []byte) (Link, error) {
 		return Link{}, fmt.Errorf("%w: its log is not 8 lower-case hex digits", ErrLink)
 	case !ok:
 		return Link{}, fmt.Errorf("%w: its root is not 64 lower-case hex digits", ErrLink)
-	case len(in.Void) > MaxVoid || len(in.After) > MaxAfter || len(in.Open) > MaxOpen:
+	case len(in.Void) > MaxVoid || len(in.After) > MaxAfter || len(in.Open) > MaxOpen || len(in.Ends) > MaxEnds:
 		return Link{}, fmt.Errorf("%w: it names too many", ErrLink)
 	}
 	l.N, l.Root = *in.N, root
@@ -144,6 +151,11 @@ func Parse(b []byte) (Link, error) {
 	for _, v := range in.Void {
 		if _, ok := ParseID(v.ID); !ok || v.N < 0 || v.N >= l.N {
 			return Link{}, fmt.Errorf("%w: a void number is not before it", ErrLink)
+		}
+	}
+	for _, e := range in.Ends {
+		if e[0] < 0 || e[0] >= l.N || e[1] <= 0 {
+			return Link{}, fmt.Errorf("%w: a number that expires is not before it", ErrLink)
 		}
 	}
 	for _, h := range in.After {

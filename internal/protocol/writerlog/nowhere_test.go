@@ -73,3 +73,40 @@ func TestSilent(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// TestExpired: a number that has expired is nowhere, and no relay has lost it: by the
+// writer's state, by a later event, by a log unit. Before its time it is missed. A mark of
+// it is none any more.
+func TestExpired(t *testing.T) {
+	const log, at = "0a1b2c3d", int64(1_700_000_000)
+	relay := Shown{URL: "A", Whole: true, History: true, Promise: Promise{Made: true, Versions: 100, Days: 365}}
+	id, _ := ParseID(someID)
+	var tree Tree
+	tree.Append(id)
+	next := Event{ID: otherID, D: "b", At: at + 2, Link: &Link{W: log, N: 1, T: at + 2, Prev: someID, Root: tree.Root(1), Ends: []End{{0, at + 60}}}}
+	for name, in := range map[string]Evidence{
+		"the state":     {Own: map[string][]Own{log: {{ID: someID, D: "a", At: at, Stored: true, Took: []string{"A"}, Ends: at + 60}}}},
+		"a later event": {Events: map[string]Event{otherID: next, "c": {ID: "c", D: "c", At: at - 1}}},
+		"a unit":        {Units: []Unit{{W: log, IDs: []Hash{id}, Ends: []End{{0, at + 60}}}}, Own: map[string][]Own{log: {{ID: someID, At: at, Stored: true, Took: []string{"A"}}}}},
+	} {
+		for now, over := range map[int64]int{at - 60: 0, at + 60: 1} {
+			r := relay
+			if in.Events != nil {
+				r.Heads, r.Past, r.Promise.Days = []string{otherID}, []string{"c"}, 0
+			}
+			r.Marks = []Mark{{W: log, N: 0, ID: someID, D: "a", At: at}}
+			in.Relays, in.Now = []Shown{r}, now
+			report := Judge(in)
+			if report.Counts[Expired] != over || report.Counts[RolledBack] != 1-over || (report.Faults() == 0) != (over == 1) || in.Events == nil && report.Counts[Missing] != 1-over {
+				t.Errorf("%s, at %d: %+v", name, now-at, report.Findings)
+			}
+			if marks := Marks(in.Relays[0], in.Events); over == 1 && len(marks) != map[bool]int{true: 1}[in.Events != nil] {
+				t.Errorf("%s: %+v is remembered", name, marks)
+			}
+		}
+	}
+	r := Shown{Heads: []string{someID}}
+	if marks := Marks(r, map[string]Event{someID: {ID: someID, D: "a", At: at, Expires: at + 60, Link: &Link{W: log}}}); len(marks) > 0 {
+		t.Errorf("what will expire is remembered: %+v", marks)
+	}
+}

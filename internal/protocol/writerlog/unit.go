@@ -21,6 +21,10 @@ const UnitSize = 512
 // alone: older programs read no more, and both in hex are too large for an event.
 const UnitMember = "addresses"
 
+// EndsMember is the member of a log unit's body that says which of its numbers expire: a
+// list of End.
+const EndsMember = "ends"
+
 // unitPrefix begins the slugs of log units.
 const unitPrefix = "mem/sys/log/"
 
@@ -35,6 +39,7 @@ type Unit struct {
 	IDs   []Hash // at most UnitSize
 	Ds    []Hash // the addresses of IDs, zero where one is not known; nil: none is
 	Void  []Num  // numbers that no relay has, beyond those that links name
+	Ends  []End  // at most UnitSize
 }
 
 // UnitSlug is where the k-th unit of a log lies, which begins at number
@@ -91,6 +96,9 @@ func UnitOf(e nipae.Engram) (Unit, error) {
 	u, err := ParseUnit(e.Slug(), text)
 	raw, _ := e.Body.Member(UnitMember)
 	u.Ds = parseAddresses(raw, len(u.IDs))
+	raw, _ = e.Body.Member(EndsMember)
+	_ = json.Unmarshal(raw, &u.Ends) // of another form it is none
+	u.Ends = slices.DeleteFunc(u.Ends, func(e End) bool { return e[0] < u.First || e[0] >= u.First+int64(len(u.IDs)) })
 	return u, err
 }
 

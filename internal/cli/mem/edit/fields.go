@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -51,12 +52,13 @@ func AsItStands(ctx context.Context, env *cliutil.Env, m *session.Memory, slug n
 // fieldFlags are the fields that mem set sets.
 type fieldFlags struct {
 	kind, description, trust string
+	expires                  string
 	tags, supersedes         []string
 	salience                 float64
 }
 
 // fieldNames are their flags.
-var fieldNames = []string{"type", "description", "tag", "salience", "supersedes", "trust"}
+var fieldNames = []string{"type", "description", "tag", "salience", "supersedes", "trust", "expires"}
 
 func (f *fieldFlags) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.kind, "type", "", "what it is, a `TYPE`: semantic episodic procedural insight prospective narrative")
@@ -65,7 +67,13 @@ func (f *fieldFlags) flags(c *cobra.Command) {
 	c.Flags().Float64Var(&f.salience, "salience", frontmatter.DefaultSalience, "how much it matters, a `NUMBER` from 0 to 1")
 	c.Flags().StringArrayVar(&f.supersedes, "supersedes", nil, "the `SLUG` of a memory that no longer holds; may be repeated")
 	c.Flags().StringVar(&f.trust, "trust", "", "\"external\" for somebody else's `WORDS`")
+	ExpiresFlag(c, &f.expires)
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(write.Types(), cobra.ShellCompDirectiveNoFileComp)) // cannot fail: the flag exists
+}
+
+// ExpiresFlag is --expires.
+func ExpiresFlag(c *cobra.Command, to *string) {
+	c.Flags().StringVar(to, "expires", "", "when it expires: a `TIME`, or from now such as 30d")
 }
 
 // changed reports whether one of them is given.
@@ -75,6 +83,10 @@ func (f *fieldFlags) changed(c *cobra.Command) bool {
 
 func (f *fieldFlags) fields(c *cobra.Command) (write.Fields, error) {
 	fields := write.Fields{Type: f.kind, Description: f.description, Tags: f.tags, Trust: f.trust}
+	var err error
+	if fields.Expires, err = memory.ParseExpiry(f.expires, time.Now()); err != nil {
+		return fields, err
+	}
 	if c.Flags().Changed("salience") {
 		fields.Salience = &f.salience
 	}

@@ -43,7 +43,7 @@ func setCommand(env *cliutil.Env) *cobra.Command {
 	var o setOptions
 	var c *cobra.Command
 	c = env.Command(&cobra.Command{
-		Use:   "set SLUG [VALUE|-] [--base HASH] [--type TYPE] [--description LINE] [--tag TAG]… [--salience N] [--supersedes SLUG]… [--trust external] [--allow-empty] [--allow-secret] [--json]",
+		Use:   "set SLUG [VALUE|-] [--base HASH] [--type TYPE] [--description LINE] [--tag TAG]… [--salience N] [--supersedes SLUG]… [--trust external] [--expires TIME] [--allow-empty] [--allow-secret] [--json]",
 		Short: "Write a memory",
 		Long: `Write a memory, sent to every relay and read back; while none answers it is kept on this
 machine (engramctl outbox). With "-" the text comes from
@@ -64,10 +64,17 @@ than the memory has, or more trust: nothing is written, and the key is named. So
 the external memory whose words a text has without saying so, if this machine has a
 copy of it.
 
---type, --description, --tag, --salience, --supersedes and --trust set fields. Then a
+--type, --description, --tag, --salience, --supersedes, --trust and --expires set fields. Then a
 VALUE without front matter keeps the fields that the memory has besides, without a VALUE
 only fields change, and created, source and trust are stamped: trust is kept or lowered.
 --supersedes also marks the memory that it names as superseded. The core has no fields.
+
+--expires is when relays drop the memory with its history, and this machine its copy: a
+time, a date, or from now such as 30d or 12h, within ten years. Later versions keep it; a
+later time is another --expires. Where something is at SLUG that does not expire by then,
+nothing is written, and the versions that would go are named: "30d with ID" lets them go.
+Core, the narrative and what programs keep never expire. What a text says of itself by
+that name is renamed to expires_claimed.
 
 Who writes one memory faster than once a second waits for the clock, 30 seconds at
 most; then nothing is written and the exit code is 5 ("conflict: busy").
@@ -85,6 +92,7 @@ A text may begin with "-", as a list does; one that looks like a flag goes behin
   engramctl mem set shopping "- milk"
   engramctl mem set core - < profile.txt
   engramctl mem set projects/atlas "SQLite, for now" --tag atlas --description "Storage of Atlas"
+  engramctl mem set guest-wifi "the word is on the fridge" --expires 3d
   engramctl mem set notes - --base "$(engramctl mem hash notes)" < notes.txt`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 && o.f.changed(c) {
@@ -170,9 +178,9 @@ func writeOne(ctx context.Context, env *cliutil.Env, slug nipae.Slug, do func(co
 
 // Wrote says what was written, or waits.
 func Wrote(ctx context.Context, env *cliutil.Env, m *session.Memory, entry client.Entry, status client.Status) error {
-	kept := ""
+	kept := cliutil.Expires(entry)
 	if status.Queued {
-		kept = "  " + session.Kept
+		kept += "  " + session.Kept
 	} else {
 		m.Session().PublishUses(ctx)
 	}

@@ -213,7 +213,15 @@ func (l *Log) writeUnits(ctx context.Context, log state.Log) error {
 	if u.Ds, err = l.o.Links.Addresses(ctx, log.W, u.First, writerlog.UnitSize); err != nil {
 		return err
 	}
-	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), memory.SetOptions{Addresses: u.Addresses()}); err != nil {
+	o := memory.SetOptions{Addresses: u.Addresses()}
+	ends, err := l.o.Links.Ends(ctx, log.W, u.First, writerlog.UnitSize)
+	if err == nil && len(ends) > 0 {
+		o.Ends, err = json.Marshal(ends)
+	}
+	if err != nil {
+		return err
+	}
+	if _, _, err := l.o.Memory.Set(ctx, writerlog.UnitSlug(u.W, log.Units), u.Text(), o); err != nil {
 		return err
 	}
 	return l.o.Links.UnitWritten(ctx, log.W, log.Units+1)

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/client/memory"
+	"engramd/internal/e2e/relaytest"
+	"engramd/internal/memory/write"
+	"engramd/nips/nipae"
+)
+
+// agedAt is openedAt with a clock that is ahead, and with what the session says.
+func agedAt(t *testing.T, cache, state string, ahead *time.Duration, said *[]string, relays ...string) *Session {
+	t.Helper()
+	o := openedAt(t, cache, state, relays...).o
+	o.Client.Clock = func() time.Time { return time.Now().Add(*ahead) }
+	o.Note = func(line string) { *said = append(*said, line) }
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestExpiredIsNotLost: what has expired is found by no reader, and none calls it behind or
+// lost; it is sent nowhere again, and its slug begins anew.
+func TestExpiredIsNotLost(t *testing.T) {
+	for _, drops := range []bool{true, false} { // without NIP-40 the relay goes on showing it
+		for _, own := range []bool{true, false} {
+			name := map[bool]string{true: "dropped", false: "shown still"}[drops] + ", " + map[bool]string{true: "written here", false: "written elsewhere"}[own]
+			t.Run(name, func(t *testing.T) {
+				relay, cache, state := newFrail(t), t.TempDir(), t.TempDir()
+				var ahead time.Duration
+				var said []string
+				open := func() *Session { return agedAt(t, cache, state, &ahead, &said, relay.url) }
+				at := time.Now().Add(time.Hour).Unix()
+				writer := open()
+				if !own {
+					writer = agedAt(t, t.TempDir(), t.TempDir(), &ahead, &said, relay.url)
+				}
+				for slug, expires := range map[nipae.Slug]int64{"mem/gone": at, "mem/stays": 0} {
+					e, _, err := writer.Memory.Set(t.Context(), slug, "text", memory.SetOptions{Expires: memory.Expiry{At: expires}})
+					if err != nil || e.Expires != expires {
+						t.Fatal(e, err)
+					}
+				}
+				writer.Close()
+				slugs := func(s *Session) (all []string, status client.Status) {
+					t.Helper()
+					l, status, err := s.Memory.ReadAll(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, e := range l.Texts() {
+						all = append(all, string(e.Slug))
+					}
+					return all, status
+				}
+				both, one := []string{"mem/gone", "mem/stays"}, []string{"mem/stays"}
+				s := open()
+				looks(t, open())
+				if all, _ := slugs(s); !slices.Equal(all, both) {
+					t.Fatalf("before: %v", all)
+				}
+				sent := relay.has.Load().Count()
+				ahead = time.Hour + time.Second
+				if drops {
+					left := slices.DeleteFunc(relay.has.Load().All(), func(ev *nostr.Event) bool { _, yes := nipae.Expiration(ev); return yes })
+					relay.empty()
+					relay.has.Load().Put(left...)
+					sent--
+				}
+				s = open()
+				if _, status, err := s.Memory.Read(t.Context(), "mem/gone"); !errors.Is(err, client.ErrNotFound) || status.Behind > 0 {
+					t.Errorf("read: %+v %v", status, err)
+				}
+				if _, _, err := s.Memory.Log(t.Context(), "mem/gone"); !errors.Is(err, client.ErrNotFound) {
+					t.Errorf("log: %v", err)
+				}
+				if all, status := slugs(s); !slices.Equal(all, one) || status.Behind+status.Withheld > 0 || status.Partial {
+					t.Errorf("list: %v %+v", all, status)
+				}
+				if err := s.WithCopy(t.Context(), relaytest.Patience, func(ctx context.Context, l *Copy) error {
+					if there, err := l.Unshown(ctx); err != nil || there.All() > 0 || !slices.Equal(held(t, l.Copy), one) {
+						t.Errorf("the copy: %v, %+v, %v", held(t, l.Copy), there, err)
+					}
+					return nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+				s.Close()
+				repair(t, open(), func(ctx context.Context, r *Repair) {
+					if len(r.Missing) > 0 {
+						t.Errorf("repair would send %+v", r.Missing[0])
+					}
+				})
+				if n := relay.has.Load().Count(); n != sent {
+					t.Errorf("the relay has %d events, had %d", n, sent)
+				}
+				relay.silent.Store(true) // this machine answers alone
+				s = open()
+				if _, status, err := s.Memory.Read(t.Context(), "mem/gone"); err == nil {
+					t.Errorf("without a relay: %+v", status)
+				}
+				relay.silent.Store(false)
+				e, _, err := open().Memory.Set(t.Context(), "mem/gone", "anew", memory.SetOptions{Base: memory.BaseNone})
+				if err != nil || e.Expires != 0 {
+					t.Errorf("written again: %+v %v", e, err)
+				}
+			})
+		}
+	}
+}
+
+// TestExpiredWhileItWaited: a write that expired before a relay answered is dropped, and
+// told once; what was written onto it went with it.
+func TestExpiredWhileItWaited(t *testing.T) {
+	relay, cache, state := newFrail(t), t.TempDir(), t.TempDir()
+	var ahead time.Duration
+	var said []string
+	open := func() *Session { return agedAt(t, cache, state, &ahead, &said, relay.url) }
+	relay.silent.Store(true)
+	s := open()
+	at := memory.Expiry{At: time.Now().Add(time.Hour).Unix()}
+	later := func() memory.SetOptions { return memory.SetOptions{Later: &memory.Later{}} }
+	w := s.Memory.Writer(t.Context())
+	if r, err := w.Write(t.Context(), "mem/gone", write.Draft{Text: "one", Fields: write.Fields{Expires: at}}, later()); err != nil || !r.Status.Queued {
+		t.Fatal(r.Status, err)
+	}
+	if r, err := w.Append(t.Context(), "mem/gone", "two", later()); err != nil || r.Expires != at.At {
+		t.Fatal(r.Entry, err)
+	}
+	if _, err := w.AddNote(t.Context(), s.Memory, write.Note{Text: "three", Expires: at.At, Later: true}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := w.Write(t.Context(), "mem/stays", write.Draft{Text: "four"}, later()); err != nil || !r.Status.Queued {
+		t.Fatal(r.Status, err)
+	}
+	if e, _, err := s.Memory.Read(t.Context(), "mem/gone"); err != nil || e.Expires != at.At || !strings.Contains(e.Text, "two") {
+		t.Fatal(e, err)
+	}
+	s.Close()
+	ahead, said = time.Hour+time.Second, nil
+	relay.silent.Store(false)
+	s = open()
+	if sent, err := s.Outbox.Send(t.Context(), ""); err != nil || sent.Written != 1 || sent.Left != 0 {
+		t.Errorf("%+v %v", sent, err)
+	}
+	if n := strings.Count(strings.Join(said, "\n"), "has expired, and is dropped"); n != 3 {
+		t.Errorf("said %d times: %q", n, said)
+	}
+	for _, ev := range relay.has.Load().All() {
+		if _, expires := nipae.Expiration(ev); expires {
+			t.Error("what had expired was sent")
+		}
+	}
+	if _, _, err := s.Memory.Read(t.Context(), "mem/gone"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,148 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/client"
+	"engramd/internal/platform/timeparse"
+	"engramd/nips/frontmatter"
+	"engramd/nips/nipae"
+)
+
+// Expiry says when a memory expires (NIP-40). The zero Expiry leaves that as it is: a
+// version expires when the one before it does.
+type Expiry struct {
+	At int64 // Unix seconds
+	// With begins the id of the newest version that is there, which expires too, with all
+	// before it; "" where nothing is.
+	With string
+}
+
+// maxExpiry is how far ahead a memory may expire.
+const maxExpiry = 10 * 365 * 24 * time.Hour
+
+// ParseExpiry reads a time to come as package timeparse does, and behind " with " the
+// Expiry's With. "" is the zero Expiry; the error is client.ErrExpiry.
+func ParseExpiry(text string, now time.Time) (e Expiry, err error) {
+	if text == "" {
+		return e, nil
+	}
+	when, with, named := strings.Cut(text, " with ")
+	at, err := timeparse.Parse(when, timeparse.Until, now)
+	switch e = (Expiry{at.Unix(), strings.TrimSpace(with)}); {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", client.ErrExpiry, err)
+	case e.At <= now.Unix() || at.Sub(now) > maxExpiry:
+		err = fmt.Errorf("%w: %s is not to come, within ten years", client.ErrExpiry, at.UTC().Format(time.RFC3339))
+	case named && len(e.With) < minPrefix:
+		err = fmt.Errorf("%w: behind \"with\" comes an id, or %d and more of its first digits", client.ErrExpiry, minPrefix)
+	}
+	return e, err
+}
+
+// neverExpires reports whether a slug is of what is always there.
+func neverExpires(slug nipae.Slug) bool {
+	return slug.IsCore() || slug == "mem/narrative" || isMachines(slug) || nipae.IsExchange(slug)
+}
+
+// expiry returns when a version expires that is written onto a reading, and when the one
+// that is there does; 0 for never. What expires takes its history with it: unless
+// that was to go before, it must be named. The error is client.ErrExpiry, or why the
+// history is not known.
+func expiry(ctx context.Context, m *Memory, slug nipae.Slug, e Expiry, reading nipae.Reading) (at, was int64, err error) {
+	if !reading.Tombstone() && reading.Head != nil {
+		was, _ = nipae.Expiration(reading.Head.Event)
+	}
+	switch {
+	case e.At == 0 || e.At == was:
+		return was, was, nil
+	case neverExpires(slug):
+		return 0, 0, fmt.Errorf("%w: core, the narrative and what programs keep never expire", client.ErrExpiry)
+	case was > 0 && was < e.At:
+		return e.At, was, nil
+	}
+	ctx, done := client.Part(ctx, 0.4)
+	defer done()
+	versions, status, err := m.logShown(ctx, slug)
+	switch {
+	case len(versions) == 0 && errors.Is(err, client.ErrNotFound):
+		return e.At, was, nil
+	case len(versions) == 0:
+		return 0, 0, err
+	case status.Partial:
+		return 0, 0, status.Incomplete()
+	case e.With != "" && strings.HasPrefix(versions[0].ID, e.With):
+		return e.At, was, nil
+	}
+	return 0, 0, theseToo(versions)
+}
+
+// maxNamed is how many versions are named.
+const maxNamed = 8
+
+// theseToo names the versions that would expire with a new one.
+func theseToo(versions []Version) error {
+	var all []string
+	for _, v := range versions[:min(maxNamed, len(versions))] {
+		all = append(all, fmt.Sprintf("%s of %s", v.ID[:minPrefix], time.Unix(v.CreatedAt, 0).UTC().Format(time.RFC3339)))
+	}
+	if more := len(versions) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("%d before them", more))
+	}
+	return fmt.Errorf("%w: what is there would expire too: %s; \"with %s\" behind the time says that it may", client.ErrExpiry, strings.Join(all, ", "), versions[0].ID[:minPrefix])
+}
+
+// dated returns a draft whose text says when it expires, and claims nothing of that.
+func (d Draft) dated() (Draft, error) {
+	text, live := d.Body.Text()
+	if neverExpires(d.Body.Slug()) {
+		d.Expires = 0
+		return d, nil
+	}
+	if !live {
+		return d, nil
+	}
+	doc := frontmatter.Parse(text)
+	if d.Expires > 0 && doc.Fields().Type == frontmatter.Narrative {
+		return d, fmt.Errorf("%w: a narrative never expires", client.ErrExpiry)
+	}
+	text, err := frontmatter.Dated(doc, momentOf(d.Expires), momentOf(d.was))
+	d.Body = d.Body.WithText(text)
+	return d, err
+}
+
+func momentOf(at int64) frontmatter.Moment {
+	if at == 0 {
+		return frontmatter.Moment{}
+	}
+	return frontmatter.At(time.Unix(at, 0))
+}
+
+// live returns events without what has expired, which a relay may show still, and without
+// what is older at its address: that went with it.
+func live(r *reader, events []*nostr.Event) []*nostr.Event {
+	ended := map[string]int64{} // by address
+	for _, ev := range events {
+		at, expires := nipae.Expiration(ev)
+		if !expires || at > r.c.Now() {
+			continue
+		}
+		if _, err := nipae.Open(r.key(), r.agent, r.owner, ev); err == nil {
+			ended[ev.Tags.GetD()] = max(ended[ev.Tags.GetD()], int64(ev.CreatedAt))
+		}
+	}
+	if len(ended) == 0 {
+		return events
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(ev *nostr.Event) bool {
+		until, is := ended[ev.Tags.GetD()]
+		return is && int64(ev.CreatedAt) <= until
+	})
+}
