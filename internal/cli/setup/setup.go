@@ -68,7 +68,8 @@ Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI, by their exact names:
 and not memory_accept, which takes over what others propose. --no-allow takes that back.
 --no-builtin-memory switches off what Claude Code and Codex remember by themselves;
 without it both are kept.
---name is what the agent is called on this machine; nothing of it is published.
+--name is what the agent is called on this machine; nothing of it is published, and setup
+never publishes a profile (kind 0).
 
 --print prints what a program's own documentation says to put into its settings, with the
 date of that, and writes nothing:
