@@ -5,7 +5,6 @@ package hooklog
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -74,13 +73,9 @@ func Silent(env *cliutil.Env, most int) (why map[string]int, of int) {
 	var lines []string
 	for _, end := range []string{".old", ""} {
 		path := filepath.Join(cliutil.StateFolder(env), name+end)
-		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
-			continue
-		}
-		if f, err := os.Open(path); err == nil {
-			text, _ := io.ReadAll(io.LimitReader(f, 2*Max))
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() <= 2*Max {
+			text, _ := os.ReadFile(path) // of one that cannot be read nothing is known
 			lines = append(lines, strings.Split(string(text), "\n")...)
-			f.Close()
 		}
 	}
 	why = map[string]int{}

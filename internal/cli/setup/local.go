@@ -80,6 +80,9 @@ func (s *setup) localRelay(ctx context.Context) error {
 	spec := service.Spec{Program: program, Args: []string{"serve", "--listen=" + address, "--data=" + data, "--metrics-listen="}}
 	spec.Args = append(spec.Args, writersOf(ctx, s, before, s.want.Relays[0]).args()...)
 	if none != nil {
+		if len(s.old.Relays) > 0 && s.answering(ctx, address) == nil {
+			return s.step("relay", "%s answers", s.want.Relays[0])
+		}
 		s.byHand = true
 		return s.step("relay", "%s: %v. Start it yourself, now and after each restart:\n         %s", s.want.Relays[0], none, shellLine(spec))
 	}
