@@ -200,7 +200,7 @@ func (r *folderRun) once(ctx context.Context) error {
 	if err := r.secure(ctx, steps); err != nil {
 		return err
 	}
-	run := folder.Run{Tree: r.tree, State: r.state, Memory: r.writer, Did: r.did}
+	run := folder.Run{Tree: r.tree, State: r.state, Memory: r.writer, Echo: r.mode == folder.Sync, Did: r.did}
 	if err := run.Do(ctx, steps); err != nil {
 		return errors.Join(r.finish(), fmt.Errorf("%s: %w; the same command goes on", r.dir, err))
 	}

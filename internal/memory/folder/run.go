@@ -28,6 +28,9 @@ type Run struct {
 	Tree   *Tree
 	State  *State
 	Memory Memory
+	// Echo has a file changed where the memory took its text otherwise: what it says of
+	// its expiry is a claim.
+	Echo bool
 	// Did is told what became of each step, one at a time; nil tells nobody.
 	Did func(Step)
 	// before is called before each thing that lasts; a test ends the run there.
@@ -238,7 +241,10 @@ func (r *Run) toMemory(ctx context.Context, s *Step) (Entry, error) {
 	if err != nil {
 		return s.entry, err
 	}
-	return Entry{Slug: s.Slug, Hash: wrote.Hash, ID: wrote.ID}, nil
+	if r.Echo && wrote.Text != text {
+		err = r.Tree.replace(s.Path, []byte(wrote.Text), s.file)
+	}
+	return Entry{Slug: s.Slug, Hash: wrote.Hash, ID: wrote.ID}, err
 }
 
 // aside puts the memory's text beside the file.
