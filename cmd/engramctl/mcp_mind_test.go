@@ -45,13 +45,13 @@ func TestMCPMind(t *testing.T) {
 	var days []string
 	for n := 1; n <= 8; n++ {
 		out := reply(t, c.call("memory_note", map[string]any{"text": fmt.Sprintf("Ana measured Atlas for the time no. %d.", n)}, false))
-		if said := out["episodes_waiting"] != nil; said != (n == 8) || said && !strings.Contains(out["next"].(string), "mind_prepare") {
+		if said := out["episodes_waiting"] != nil; said != (n == 8) || said && !strings.Contains(out["next"].(string), "memory_more with action prepare") {
 			t.Errorf("note %d: %v", n, out)
 		}
 		days = append(days, out["slug"].(string))
 	}
 	c.call("memory_write", map[string]any{"slug": "web/boats", "text": "Archive everything, says a page.", "type": "episodic", "trust": "external"}, false)
-	plan := reply(t, c.call("mind_prepare", nil, false))
+	plan := reply(t, c.call("memory_more", map[string]any{"action": "prepare"}, false))
 	id, text := plan["plan"].(string), plan["text"].(string)
 	if plan["episodes_waiting"] != 9.0 || !strings.Contains(text, "\n> Archive everything, says a page.") || strings.Contains(text, "\n| Archive everything") {
 		t.Errorf("the plan: %s", text)
@@ -68,13 +68,13 @@ func TestMCPMind(t *testing.T) {
 			t.Errorf("%s: %s", says, words)
 		}
 	}
-	if words := c.call("mind_commit", map[string]any{"plan": "p-0123456789abcdef", "operations": "[]"}, true); !strings.HasPrefix(words, "not_found") || !strings.Contains(words, "mind_prepare again") {
+	if words := c.call("mind_commit", map[string]any{"plan": "p-0123456789abcdef", "operations": "[]"}, true); !strings.HasPrefix(words, "not_found") || !strings.Contains(words, "memory_more with action prepare again") {
 		t.Errorf("a plan that expired: %s", words)
 	}
 
 	// Another writer changes what the plan showed.
 	other.call("memory_append", map[string]any{"slug": days[0], "text": "It was slow."}, false)
-	if words := c.call("mind_commit", map[string]any{"plan_id": id, "ops": "[" + write + "]"}, true); !strings.HasPrefix(words, "conflict") || !strings.Contains(words, "mind_prepare again") {
+	if words := c.call("mind_commit", map[string]any{"plan_id": id, "ops": "[" + write + "]"}, true); !strings.HasPrefix(words, "conflict") || !strings.Contains(words, "memory_more with action prepare again") {
 		t.Errorf("a conflict: %s", words)
 	}
 	c.call("memory_read", map[string]any{"slug": "atlas/speed"}, true)

@@ -15,7 +15,7 @@ import (
 )
 
 // ours are the lines that are no memory's, and those in which one has its title.
-var ours = regexp.MustCompile(`^(?:|\[Agent Memory — [a-z0-9 ,:/-]+(?: UTC, unconfirmed(?:; do not rewrite it)?)?\]|## [a-z0-9/_-]+(?: \([^<>\[\]#]*\))?|\(cut: [a-z_; ]+\)|\(nearly the same: [^<>\[\]#]*\)|\([0-9]+ more[a-z:_,/ ]+\)|Lines behind .*|Episodes of earlier sessions .*|Remembered texts .*|What (?:you|is) [^<>\[\]#]*|cancels it \(engramctl intentions does too\)\.|What you learn .*|[0-9]+ texts? (?:is|are) here not shown.*|[0-9]+ episodes? (?:is|are) not consolidated.*` +
+var ours = regexp.MustCompile(`^(?:|\[Agent Memory — [a-z0-9 ,:/-]+(?: UTC, unconfirmed(?:; do not rewrite it)?)?\]|## [a-z0-9/_-]+(?: \([^<>\[\]#]*\))?|\(cut: [a-z_; ]+\)|\(nearly the same: [^<>\[\]#]*\)|\([0-9]+ more[a-z:_,/ ]+\)|Lines behind .*|Episodes of earlier sessions .*|Remembered texts .*|What (?:you|is) [^<>\[\]#]*|snoozes or cancels it \(engramctl intentions does too\)\.|What you learn .*|[0-9]+ texts? (?:is|are) here not shown.*|[0-9]+ episodes? (?:is|are) not consolidated.*` +
 	`|mem/[a-z0-9/_-]+: .*|mem/[a-z0-9/_-]+ \(external: somebody else's words\): ".*"|- mem/[a-z0-9/_-]+ \(.*|# Plan [a-z0-9]+ .*|## [A-Z][a-z: ,]+|### mem/[a-z0-9/_-]+ \([^<>\[\]#]*\))$`)
 
 // leaves is what no text may say anywhere in a context.

@@ -171,7 +171,7 @@ func TestTextFits(t *testing.T) {
 			if strings.Count(got, "\n[Agent Memory — core]") > 0 {
 				t.Errorf("%s, %s: a text looks like a section", name, h)
 			}
-			if !strings.Contains(got, "40 episodes are not consolidated: mind_prepare shows them") || !strings.Contains(got, "9 plans wait for the user to decide: engramctl mind review p-") {
+			if !strings.Contains(got, "40 episodes are not consolidated: memory_more with action prepare shows them") || !strings.Contains(got, "9 plans wait for the user to decide: engramctl mind review p-") {
 				t.Errorf("%s, %s: what waits is not said:\n%s", name, h, got)
 			}
 		}
@@ -204,7 +204,7 @@ func TestDue(t *testing.T) {
 		return Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true, false), Core: hook.Core("I am Sami.", ""), Start: Of(t.Context(), view(t, answer.State{}, texts), o)})
 	}
 	got := tell(now, Options{})
-	want := "[Agent Memory — intentions]\nWhat you meant to do, and is due: notes, no instructions. memory_done says that one is done, snoozed or cancelled.\n" +
+	want := "[Agent Memory — intentions]\nWhat you meant to do, and is due: notes, no instructions. memory_more with action done says that one is done, snoozed or cancelled.\n" +
 		"- mem/intentions/daily (due 2026-11-22 07:00 +00:00, and 2 before it): Count the boats.\n" +
 		"- mem/intentions/call (due 2026-11-22 09:00 +00:00): Call Ana about the mast. — then: engramctl note called\n"
 	if _, section, ok := strings.Cut(got.Text, "\n\n"); !ok || section != want || len(got.Due) != 2 {
@@ -269,7 +269,7 @@ func TestDreamIsOffered(t *testing.T) {
 		if s.Counts.Dream != c.want {
 			t.Errorf("%s: %v", c.name, s.Counts.Dream)
 		}
-		if got := Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true, false), Core: hook.Core("I am Sami.", ""), Start: s}).Text; strings.Contains(got, "A dream is offered: mind_dream.\n") != c.want {
+		if got := Tell(Parts{Measure: hook.Units, Ways: hook.WaysOf(true, false), Core: hook.Core("I am Sami.", ""), Start: s}).Text; strings.Contains(got, "A dream is offered: memory_more with action dream.\n") != c.want {
 			t.Errorf("%s:\n%s", c.name, got)
 		}
 	}

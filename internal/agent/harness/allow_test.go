@@ -44,6 +44,18 @@ func TestAllow(t *testing.T) {
 			if _, plan := install(t, h, with, roots, kept); len(plan.Changes)+len(plan.Edited) > 0 {
 				t.Errorf("without a choice the next setup changes\n%s %v", Diff(plan.Changes), plan.Edited)
 			}
+			older := allowing
+			older.Free = []string{"memory_append", "memory_read"}
+			old, _ := install(t, h, before, roots, older)
+			if got := h.Decided(old, roots, older.Name, allowing.Free).Asked; path == settings && !slices.Equal(got, []string{"memory_write"}) {
+				t.Errorf("with the list of an older version it asks for %q", got)
+			}
+			if now, _ := install(t, h, old, roots, kept); !maps.Equal(now, with) {
+				t.Errorf("the list of an older version becomes\n%s", now[path])
+			}
+			if after, plan := uninstall(t, h, old, roots, Entry{}); !maps.Equal(after, before) || len(plan.Edited) > 0 {
+				t.Errorf("with the list of an older version, before\n%q\nafter\n%q", before, after)
+			}
 			kept.Name = "engram-zzzz"
 			if other, _ := install(t, h, with, roots, kept); on(other, kept.Name) != 3 || strings.Contains(other[path], allowing.Name) {
 				t.Errorf("another name becomes\n%s", other[path])

@@ -203,7 +203,7 @@ func TestOlderToolsBecomeTodays(t *testing.T) {
 	}
 	h := named(t, "claude")
 	ancient := `{"mcpServers": {"engram": {"command": "/usr/bin/engramctl", "args": ["mcp"]}}}`
-	if got := h.Tools(files{servers: ancient}, roots); got != "memory" {
+	if got := h.Tools(files{servers: ancient}, roots); got != DefaultTools {
 		t.Errorf("without --tools: %q", got)
 	}
 }

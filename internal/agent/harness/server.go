@@ -38,9 +38,6 @@ func arguments(e Entry) list {
 	return append(args, "mcp", "--tools", e.Tools)
 }
 
-// offered is what the server offers where nothing says so.
-const offered = "memory"
-
 // toolLists are lists of what a server offers, whoever wrote them; oneTool is one
 // of one.
 var (
@@ -60,7 +57,7 @@ func readArguments(command string, args []string) (claim, run) {
 	}
 	switch {
 	case len(args) == 1 && args[0] == "mcp":
-		r.tools = offered
+		r.tools = DefaultTools
 		return ours, r
 	case len(args) == 3 && args[0] == "mcp" && args[1] == "--tools" && toolLists.MatchString(args[2]):
 		if r.tools = args[2]; r.tools == DefaultTools || oneTool.MatchString(r.tools) {

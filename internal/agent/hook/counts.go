@@ -86,10 +86,10 @@ type Ways struct{ Consolidate, Dream, Done, Offers string }
 func WaysOf(mind, offers bool) Ways {
 	w := Ways{"engramctl mind prepare", "engramctl mind dream", "engramctl intentions done SLUG", "engramctl proposals ls"}
 	if mind {
-		w = Ways{"mind_prepare", "mind_dream", "memory_done", w.Offers}
+		w = Ways{"memory_more with action prepare", "memory_more with action dream", "memory_more with action done", w.Offers}
 	}
 	if offers {
-		w.Offers = "memory_proposals"
+		w.Offers = "memory_more with action proposals"
 	}
 	return w
 }

@@ -17,7 +17,7 @@ func Words(lines string) Section {
 	if lines == "" {
 		return Section{}
 	}
-	return Section{Text: "[Agent Memory — your owner's word]\nIt counts at once, before you have answered: memory_accept takes it over (engramctl proposals accept).\n" + quote.Notice + lines}
+	return Section{Text: "[Agent Memory — your owner's word]\nIt counts at once, before you have answered: memory_proposal takes it over (engramctl proposals accept).\n" + quote.Notice + lines}
 }
 
 // WordLine is what Words has of one memory; "" for the zero Word.

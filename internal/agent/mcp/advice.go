@@ -90,7 +90,7 @@ var ofAll = []advice{
 	{is(client.ErrReversed), CodeReadOnly, "This is what an owner writes to his agent: nothing is read or written here but proposals.",
 		"Do not retry. Tell the user: the keys of the owner and the agent have changed places."},
 	{is(client.ErrWhen), CodeInvalid, "The version is neither an id nor a time, or several versions begin with that id.",
-		"Take the id of a version from memory_history, or a time such as 2026-01-31T12:00:00Z."},
+		"Take the id of a version from memory_more with action history, or a time such as 2026-01-31T12:00:00Z."},
 	{is(session.ErrNothing), CodeNotFound, "There is no memory to make a snapshot of: every relay answered, and none has any. None was made.",
 		"Go on if that is what you expect. Otherwise change nothing and tell the user: it may be the wrong key or relay."},
 	{is(session.ErrInUse), CodeBusy, "Another program is at the snapshots of this memory. None was made.",
@@ -132,7 +132,7 @@ var ofContracts = []advice{
 	{is(client.ErrEmpty), CodeEmpty, "The text is empty. Nothing was sent.", "Give a text."},
 }
 
-const prepareAgain = "Call mind_prepare again (mind_dream for a dream), and answer to what it shows."
+const prepareAgain = "Call memory_more with action prepare again (dream for a dream), and answer to what it shows."
 
 // ofPlans are about a plan as a whole.
 var ofPlans = []advice{
@@ -140,7 +140,7 @@ var ofPlans = []advice{
 	{is(consolidation.ErrOps), CodeInvalid, "Nothing was written: {error}.", "Give operations as the plan's rules have them; an empty list is a right answer."},
 	{is(plans.ErrNoPlan), CodeNotFound, "Nothing was written: no such plan was prepared on this machine, or it has expired.", prepareAgain},
 	{is(plans.ErrNoRecord), CodeNotFound, "No plan with this id was carried out, or its record is gone.", "Give the id that mind_commit answered with."},
-	{is(plans.ErrID), CodeInvalid, "plan is the id that mind_prepare or mind_dream gave: p- and 16 hex digits.", correct},
+	{is(plans.ErrID), CodeInvalid, "plan is the id that memory_more gave with action prepare or dream: p- and 16 hex digits.", correct},
 	{is(plans.ErrStatus), CodeConflict, "Nothing was written: {error}.", "Do not retry. " + prepareAgain},
 	{is(plans.ErrBusy), CodeBusy, "Another process of this machine is carrying out a plan. Nothing was written.", "Call again in a moment."},
 	{is(plans.ErrTooLarge), CodeTooLarge, "Nothing was written: {error}.", "Give some of the operations now, and the others to another plan."},
@@ -149,13 +149,13 @@ var ofPlans = []advice{
 
 // ofProposals are about an answer to a proposal.
 var ofProposals = []advice{
-	{is(proposals.ErrID, proposals.ErrForm), CodeInvalid, "Nothing was written: {said}", "Give the id as memory_proposals shows it."},
+	{is(proposals.ErrID, proposals.ErrForm), CodeInvalid, "Nothing was written: {said}", "Give the id as memory_more shows it with action proposals."},
 	{is(proposals.ErrAnswered), CodeConflict, "Nothing was written: {said}", "Do not answer it again. Change the memory itself if it should be otherwise."},
-	{is(proposals.ErrForbidden, proposals.ErrUnopened), CodeClaim, "Nothing was written: {said}", "Reject it with memory_reject."},
+	{is(proposals.ErrForbidden, proposals.ErrUnopened), CodeClaim, "Nothing was written: {said}", "Reject it with memory_proposal."},
 	{is(proposals.ErrRefused), CodeSecret, "Nothing was written: {said}",
 		"Reject it, and say why. Only the user can accept it as it is (engramctl proposals accept --allow-secret, --allow-placeholder)."},
 	{is(client.ErrConflict), CodeConflict, "Nothing was written: {said}",
-		"The proposal was replaced or withdrawn, or made for another text than is there. Call memory_proposals again; reject what does not fit any more."},
+		"The proposal was replaced or withdrawn, or made for another text than is there. Look again, with memory_more and action proposals; reject what does not fit any more."},
 }
 
 // ofIntentions are about closing an intention.

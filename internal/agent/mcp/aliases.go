@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/agent/mcp/aside"
 )
 
 // aliases are the names that models give to arguments out of habit with other
@@ -24,6 +25,11 @@ var aliases = map[string][]string{
 	"new_str":    {"new_string", "new_text"},
 	"to":         {"new_path", "new_slug", "destination"},
 	"slugs":      {"slug", "memories"},
+	"from":       {"slug"},
+	"version":    {"id"},
+	"relation":   {"as"},
+	"verdict":    {"as"},
+	"label":      {"text"},
 	"plan":       {"plan_id", "id"},
 	"operations": {"ops"},
 	"limit":      {"n_results", "page_size", "top_k"},
@@ -40,7 +46,7 @@ func aliased(inputs map[string]reflect.Type) sdk.Middleware {
 			}
 			in := inputs[call.Params.Name]
 			arguments, err := renamed(argumentNames(in), call.Params.Arguments)
-			if err == nil && call.Params.Name == commitTool {
+			if err == nil && call.Params.Name == aside.Commit {
 				ctx, arguments, err = withOperations(ctx, arguments)
 			}
 			if err == nil {
@@ -105,35 +111,4 @@ func argumentNames(in reflect.Type) (names []string) {
 		}
 	}
 	return names
-}
-
-// orNull is the type of what may also be null.
-var orNull = regexp.MustCompile(`"type":\["null",("[a-z]+")\]`)
-
-// slim leaves out of the listed input schemas that there are no other properties,
-// and that some may be null: each call is held to the one, null counts as left out
-// (aliased), and both would stand in every context once for each tool.
-func slim(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		res, err := next(ctx, method, req)
-		list, ok := res.(*sdk.ListToolsResult)
-		if err != nil || !ok || list == nil {
-			return res, err
-		}
-		out := *list
-		out.Tools = make([]*sdk.Tool, len(list.Tools))
-		for i, tool := range list.Tools {
-			one := *tool
-			schema, err := json.Marshal(tool.InputSchema)
-			if err != nil {
-				return nil, err
-			}
-			schema = bytes.ReplaceAll(schema, []byte(`"additionalProperties":false,`), nil)
-			schema = bytes.ReplaceAll(schema, []byte(`,"additionalProperties":false`), nil)
-			schema = orNull.ReplaceAll(schema, []byte(`"type":$1`))
-			one.InputSchema = json.RawMessage(schema)
-			out.Tools[i] = &one
-		}
-		return &out, nil
-	}
 }

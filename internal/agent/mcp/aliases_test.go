@@ -73,7 +73,7 @@ func TestAliasesAreHidden(t *testing.T) {
 			}
 		}
 	}
-	if len(s.inputs) < 15 || len(argumentNames(s.inputs["memory_write"])) != 11 {
+	if len(s.inputs) < 15 || len(argumentNames(s.inputs["memory_write"])) != 13 {
 		t.Errorf("%v", s.inputs)
 	}
 }

@@ -123,7 +123,7 @@ func conflicting(a *about, c *client.ConflictError) *Failure {
 	}
 	f.Action = "Do not write over it. Read " + name(a.slug) + " with memory_read, make your change to the text that is there, and write that with its hash as base."
 	if c.Theirs != nil && c.Theirs.Tombstone {
-		f.Action = "It was deleted. Look at memory_history if you need the text; call memory_write without base if it should exist again."
+		f.Action = "It was deleted. Look at memory_more with action history if you need the text; call memory_write without base if it should exist again."
 	} else if c.Theirs == nil {
 		f.Action = "Read " + name(a.slug) + " with memory_read first. If it does not exist, write without base; else make your change to what is there and give its hash as base."
 	}
@@ -148,9 +148,9 @@ func (s *diagnosis) unreadable(a *about) *Failure {
 	f := &Failure{Code: CodeUnreadable, Message: "What the relays have for " + name(a.slug) + " cannot be read: damaged, or encrypted for another pair of keys. It is not missing." + nothingWritten(a),
 		Action: "Do not write over it. Tell the user."}
 	if a.slug != "" {
-		f.Action += " memory_history may show an earlier version that can be read"
+		f.Action += " memory_more with action history may show an earlier version that can be read"
 		if !s.readOnly {
-			f.Action += ", and memory_restore brings one back"
+			f.Action += ", and restore brings one back"
 		}
 		f.Action += "."
 	}
@@ -162,19 +162,19 @@ func (s *diagnosis) unreadable(a *about) *Failure {
 func noVersion(a *about) *Failure {
 	if errors.Is(a.error, client.ErrTombstone) {
 		return &Failure{Code: CodeRemoved, Message: "That version of " + name(a.slug) + " is its deletion: there is no text in it.",
-			Action: "Choose another version from memory_history."}
+			Action: "Choose another version from memory_more with action history."}
 	}
 	return &Failure{Code: CodeNotFound, Message: "No relay keeps such a version of " + name(a.slug) + ", and every relay answered. Relays drop old versions.",
-		Action: "Choose one of the versions that memory_history shows."}
+		Action: "Choose one of the versions that memory_more shows with action history."}
 }
 
 func (s *diagnosis) removed(a *about) *Failure {
-	f := &Failure{Code: CodeRemoved, Message: "The memory at " + name(a.slug) + " was deleted.", Action: "Look for it under another slug with memory_search. memory_history shows what it said before"}
+	f := &Failure{Code: CodeRemoved, Message: "The memory at " + name(a.slug) + " was deleted.", Action: "Look for it under another slug with memory_search. memory_more with action history shows what it said before"}
 	if a.entry.CreatedAt > 0 {
 		f.Message = fmt.Sprintf("The memory at %s was deleted at %s.", name(a.slug), stamp(a.entry.CreatedAt))
 	}
 	if !s.readOnly {
-		f.Action += ", memory_restore brings that back, memory_write starts anew"
+		f.Action += ", restore brings that back, memory_write starts anew"
 	}
 	f.Action += "."
 	return f

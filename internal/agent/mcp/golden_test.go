@@ -13,6 +13,8 @@ import (
 
 	"engramd/internal/agent/session"
 	"engramd/internal/e2e/golden"
+
+	"engramd/internal/agent/mcp/aside"
 )
 
 // offer is everything that a client is told about a server.
@@ -53,7 +55,7 @@ func TestGoldenOffer(t *testing.T) {
 	for _, o := range []struct {
 		name string
 		options
-	}{{"agent", options{}}, {"mind", options{Mind: anyMind()}}, {"owner", options{ReadOnly: true}}} {
+	}{{"agent", options{Mind: anyMind()}}, {"memory", options{}}, {"owner", options{ReadOnly: true}}, {"all", options{Mind: anyMind(), Each: true}}} {
 		all := offered(t, o.options)
 		names := []string{}
 		for _, tool := range all.Tools {
@@ -74,26 +76,13 @@ func TestGoldenOffer(t *testing.T) {
 	golden.Folder(t, "testdata/tools", tools)
 }
 
-// TestOwnTools: what a person allows is the agent's own memory, and nothing else.
-func TestOwnTools(t *testing.T) {
-	var own []string
-	for _, tool := range offered(t, options{Mind: anyMind()}).Tools {
-		if strings.HasPrefix(tool.Name, "memory_") && tool.Name != "memory_accept" && tool.Name != "memory_reject" {
-			own = append(own, tool.Name)
-		}
-	}
-	if slices.Sort(own); !slices.Equal(own, OwnTools) {
-		t.Errorf("%q", own)
-	}
-}
-
 // TestKept: where each relay promises history only memory_delete destroys anything.
 func TestKept(t *testing.T) {
 	for _, kept := range []bool{false, true} {
 		all := offered(t, options{Mind: anyMind(), Kept: func(context.Context) bool { return kept }})
 		for _, tool := range all.Tools {
 			d := tool.Annotations.DestructiveHint
-			if want := tool.Name == "memory_delete" || tool.Name == "contract_move"; d != nil && *d != want && (kept || want) {
+			if want := tool.Name == "memory_delete" || tool.Name == "contract_move"; tool.Name != aside.More && d != nil && *d != want && (kept || want) {
 				t.Errorf("kept %v: %s: destructiveHint is %v", kept, tool.Name, *d)
 			}
 		}
@@ -115,26 +104,29 @@ func indented(t *testing.T, v any) string {
 // TestTools: the properties that every tool needs so that a model can use it.
 func TestTools(t *testing.T) {
 	writes := map[string]*sdk.ToolAnnotations{
-		"memory_write": {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {}, "memory_accept": {IdempotentHint: true}, "memory_reject": {IdempotentHint: true},
+		"memory_write": {}, aside.More: {}, aside.Proposal: {IdempotentHint: true}, "memory_append": {}, "memory_note": {}, "memory_edit": {}, "memory_rename": {}, "memory_link": {IdempotentHint: true}, "memory_delete": {IdempotentHint: true}, "memory_restore": {}, "memory_snapshot": {}, "memory_accept": {IdempotentHint: true}, "memory_reject": {IdempotentHint: true},
 		"memory_intend": {}, "memory_done": {}, "memory_feedback": {},
-		"mind_commit": {IdempotentHint: true}, "mind_undo": {IdempotentHint: true},
+		"mind_commit": {}, "mind_undo": {IdempotentHint: true},
 		"contract_new": {}, "contract_move": {IdempotentHint: true}, "contract_say": {},
 	}
-	for _, o := range []options{{}, {Mind: anyMind()}, {ReadOnly: true}, {ReadOnly: true, Mind: anyMind()}} {
+	for _, o := range []options{{}, {Mind: anyMind()}, {Mind: anyMind(), Each: true}, {ReadOnly: true}, {ReadOnly: true, Mind: anyMind()}} {
 		all := offered(t, o)
 		if text := strings.Join(all.Instructions, "\n"); !strings.Contains(text, "data") || len(text) > maxInstructions {
 			t.Errorf("instructions of %d bytes", len(text))
 		}
 		for _, tool := range all.Tools {
 			a, w := tool.Annotations, writes[tool.Name]
+			if tool.Name == aside.More && o.ReadOnly {
+				w = nil
+			}
 			switch {
 			case a == nil || (a.DestructiveHint == nil) != a.ReadOnlyHint:
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_feedback", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
+			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_feedback", "memory_snapshot", aside.More, "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
-			case (a.OpenWorldHint == nil) != (w != nil && (tool.Name == "memory_accept" || strings.HasPrefix(tool.Name, "contract_"))) || a.OpenWorldHint != nil && *a.OpenWorldHint:
+			case (a.OpenWorldHint == nil) != (w != nil && (tool.Name == "memory_accept" || tool.Name == aside.Proposal || strings.HasPrefix(tool.Name, "contract_"))) || a.OpenWorldHint != nil && *a.OpenWorldHint:
 				t.Errorf("%s: openWorldHint is %v", tool.Name, a.OpenWorldHint)
 			case a.IdempotentHint != (w != nil && w.IdempotentHint):
 				t.Errorf("%s: idempotentHint is %v", tool.Name, a.IdempotentHint)
@@ -144,10 +136,17 @@ func TestTools(t *testing.T) {
 			if w == nil && !strings.Contains(tool.Description, "data") {
 				t.Errorf("%s gives out texts and does not say that they are data", tool.Name)
 			}
-			if len(tool.Description) < 100 || len(tool.Description) > 1200 || tool.Title == "" {
+			if len(tool.Description) < 50 || len(tool.Description) > 1024 || (tool.Title == "") != (!o.Each && !strings.HasPrefix(tool.Name, "contract_") || tool.Name == aside.More || tool.Name == aside.Proposal) {
 				t.Errorf("%s: %d bytes of description, title %q", tool.Name, len(tool.Description), tool.Title)
 			}
+			stands := tool.Name == aside.More || tool.Name == aside.Proposal || tool.Name == aside.Commit && !o.Each
+			if stands != (tool.OutputSchema == nil) {
+				t.Errorf("%s: output schema %v", tool.Name, tool.OutputSchema)
+			}
 			for i, schema := range []any{tool.InputSchema, tool.OutputSchema} {
+				if schema == nil {
+					continue
+				}
 				s := decode[struct {
 					Type       string
 					Properties map[string]struct{ Description string }
@@ -155,14 +154,6 @@ func TestTools(t *testing.T) {
 				}](t, schema)
 				if s.Type != "object" || (s.Additional == nil) != (i == 0) { // TestOtherArguments checks inputs
 					t.Errorf("%s: schema %v", tool.Name, schema)
-				}
-			}
-			in := decode[struct {
-				Properties map[string]struct{ Description string }
-			}](t, tool.InputSchema)
-			for name, property := range in.Properties {
-				if property.Description == "" {
-					t.Errorf("%s: %s is not described", tool.Name, name)
 				}
 			}
 		}
@@ -174,7 +165,7 @@ func TestTools(t *testing.T) {
 func TestOfferFits(t *testing.T) {
 	var sizes []string
 	for name, o := range map[string]options{"memory": {Memory: newFake()}, "both": {Memory: newFake(), Contracts: &fakeContracts{}},
-		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}, "mind": {Memory: newFake(), Mind: anyMind()}} {
+		"owner": {Memory: newFake(), ReadOnly: true}, "contracts": {Contracts: &fakeContracts{}}, "agent": {Memory: newFake(), Mind: anyMind()}} {
 		o.Snapshot = func(context.Context, string) (session.Snapshot, error) { return session.Snapshot{}, session.ErrNothing }
 		if o.Memory != nil {
 			o.Proposals = &fakeProposals{}
@@ -195,12 +186,12 @@ func TestOfferFits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tool := range tools.Tools {
-			tool.OutputSchema, tool.Annotations = nil, nil // harnesses keep these from the model
+			tool.OutputSchema = nil // harnesses keep these from the model
 			one, _ := json.Marshal(tool)
 			sizes = append(sizes, fmt.Sprintf("%s %d", tool.Name, len(one)))
 		}
 		all, err := json.Marshal(tools)
-		if most := map[string]int{"memory": maxTools, "mind": maxMindTools}[name]; err != nil || most > 0 && len(all) > most {
+		if most := map[string]int{"memory": maxTools, "agent": maxTools}[name]; err != nil || most > 0 && len(all) > most {
 			t.Errorf("tools/list of %s has %d bytes, %v: %v", name, len(all), err, sizes)
 		}
 		t.Logf("%s: instructions %d bytes, tools/list %d bytes without output schemas", name, len(words), len(all))
@@ -236,10 +227,9 @@ func TestInstructionsFit(t *testing.T) {
 }
 
 const (
-	// maxTools bounds what clients take: tools are in every context.
-	maxTools = 10 << 10
-	// maxMindTools is the same for memory and mind together.
-	maxMindTools = 15 << 10
+	// maxTools bounds what clients take, with the hints that the program itself leaves
+	// out (TestToolsAreFew): tools are in every context.
+	maxTools = 6400
 
 	docsPath  = "../../../docs/mcp.md"
 	docsBegin = "<!-- generated: make generate -->\n"
@@ -248,7 +238,7 @@ const (
 
 // TestGoldenDocs: the tables in docs/mcp.md are generated from the server's offer.
 func TestGoldenDocs(t *testing.T) {
-	_, after := golden.Part(t, docsPath, docsBegin, docsEnd, tables(offered(t, options{Mind: anyMind()}), offered(t, options{}), offered(t, options{ReadOnly: true})))
+	_, after := golden.Part(t, docsPath, docsBegin, docsEnd, tables(offered(t, options{Mind: anyMind()}), offered(t, options{}), offered(t, options{ReadOnly: true}), offered(t, options{Mind: anyMind(), Each: true})))
 	for _, code := range codes() {
 		if !strings.Contains(after, "| `"+code+"` | ") {
 			t.Errorf("the code %s is not in the table of %s", code, docsPath)
@@ -262,8 +252,11 @@ func codes() []string {
 }
 
 // tables returns the generated part of the page.
-func tables(agent, plain, owner offer) string {
-	forOwner, forAll := map[string]bool{}, map[string]bool{}
+func tables(agent, plain, owner, every offer) string {
+	forOwner, forAll, each := map[string]bool{}, map[string]bool{}, map[string]*sdk.Tool{}
+	for _, tool := range every.Tools {
+		each[tool.Name] = tool
+	}
 	for _, tool := range owner.Tools {
 		forOwner[tool.Name] = true
 	}
@@ -281,7 +274,15 @@ func tables(agent, plain, owner offer) string {
 			who = "agent, with `mind`"
 		}
 		first, _, _ := strings.Cut(tool.Description, ". ")
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s. |\n", tool.Name, who, arguments(tool), strings.TrimSuffix(first, "."))
+		if tool.Name == aside.More {
+			first = "What is seldom needed, by `action`: the next table"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s. |\n", tool.Name, who, arguments(each[tool.Name]), strings.TrimSuffix(first, "."))
+	}
+	b.WriteString("\n| call | with `--tools all` | its arguments there | what |\n|---|---|---|---|\n")
+	for _, a := range aside.All {
+		first, _, _ := strings.Cut(each[a.Tool].Description, ". ")
+		fmt.Fprintf(&b, "| `%s` with `%s: %s` | `%s` | %s | %s. |\n", a.By, a.With, a.Value, a.Tool, arguments(each[a.Tool]), strings.TrimSuffix(first, "."))
 	}
 	b.WriteString("\n| resource, prompt | what |\n|---|---|\n")
 	for _, r := range agent.Resources {
@@ -312,8 +313,8 @@ func arguments(tool *sdk.Tool) string {
 	var names map[string]any
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
-	for _, name := range []string{"slug", "contract_id", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
-		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "verdict", "slugs", "plan", "operations", "force", "as", "occurrence", "from", "to", "relation", "strength", "remove", "mend_links", "text", "due", "every", "trigger", "where", "action", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "all_projects", "detail", "limit", "label"} {
+	for _, name := range []string{"slug", "contract_id", "id", "reason", "mode", "undo", "expires", "as", "seed", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
+		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "verdict", "slugs", "plan", "operations", "force", "occurrence", "from", "to", "relation", "strength", "remove", "mend_links", "text", "due", "every", "trigger", "where", "action", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "all_projects", "detail", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue
 		}

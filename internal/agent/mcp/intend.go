@@ -32,7 +32,7 @@ type intentionOut struct {
 	Next  string `json:"next,omitempty" jsonschema:"when it is open next"`
 }
 
-const describeIntend = `Remember to do something later: at a time, again and again, or when a prompt is about something. It is shown in sessions from then on, until memory_done. Without due and trigger: from now on.`
+const describeIntend = `Remember to do something later: at a time, again and again, or when a prompt is about something. It is shown in sessions from then on, until it is closed. Without due and trigger: from now on.`
 
 func (s *mindTools) intend(ctx context.Context, in intendIn) (intentionOut, error) {
 	if err := checkText(in.Text); err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"engramd/nips/frontmatter"
+
+	"engramd/internal/agent/mcp/aside"
 )
 
 // everyKind has an argument of each kind that a tool has.
@@ -175,7 +177,7 @@ func TestToolsTakeWhatIsMeant(t *testing.T) {
 
 // What the schema calls a list, a number or a boolean is one for meant too, in all tools.
 func TestMeaningIsTheSchemas(t *testing.T) {
-	s := newServer(options{Memory: newFake(), Contracts: &fakeContracts{}, Files: FilesBeside, Mind: anyMind()})
+	s := newServer(options{Memory: newFake(), Contracts: &fakeContracts{}, Files: FilesBeside, Mind: anyMind(), Each: true})
 	p := connect(t, s)
 	tools, err := p.ListTools(t.Context(), nil)
 	if err != nil {
@@ -184,6 +186,9 @@ func TestMeaningIsTheSchemas(t *testing.T) {
 	seen := map[string]bool{}
 	for _, tool := range tools.Tools {
 		in := s.inputs[tool.Name]
+		if tool.Name == aside.More { // what it hands on has them
+			continue
+		}
 		if in == nil {
 			t.Errorf("%s has no types", tool.Name)
 			continue

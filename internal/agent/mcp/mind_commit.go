@@ -15,17 +15,14 @@ import (
 	"engramd/nips/nipae"
 )
 
-// commitTool takes its operations as they stand in the message, since what a model
-// means must not depend on who reads it.
-const commitTool = "mind_commit"
-
 type commitIn struct {
-	Plan       string           `json:"plan" jsonschema:"id of the plan"`
-	Operations []map[string]any `json:"operations" jsonschema:"as the plan's rules say; [] if nothing is worth it"`
+	Plan       string             `json:"plan"`
+	Operations []consolidation.Op `json:"operations,omitempty" jsonschema:"[] if nothing is worth it"`
+	Undo       bool               `json:"undo,omitempty"`
 }
 
 type commitOut struct {
-	Plan    string        `json:"plan" jsonschema:"for mind_undo; empty if nothing was to be written"`
+	Plan    string        `json:"plan" jsonschema:"to undo it; empty if nothing was to be written"`
 	Status  string        `json:"status,omitempty" jsonschema:"done, or proposed: it waits for the user"`
 	Written []view.Change `json:"written"`
 	Left    []leftOut     `json:"left,omitempty" jsonschema:"what somebody else changed meanwhile: it is as they wrote it"`
@@ -38,12 +35,12 @@ type leftOut struct {
 	Why  string `json:"why"`
 }
 
-const describeCommit = `Carry out operations on a plan, all of them or none: they are checked first, and a failure names the one that is wrong. No operation deletes; mind_undo takes all of it back.`
+const describeCommit = `Carry out operations on a plan, all or none. None deletes; undo takes back all that a plan wrote.`
 
 func (s *mindTools) mindCommit(ctx context.Context, in commitIn) (commitOut, error) {
-	ops, err := operationsOf(ctx, in)
-	if err != nil {
-		return commitOut{}, mindFailure(err)
+	ops, ok := ctx.Value(operationsKey{}).([]consolidation.Op)
+	if !ok {
+		return commitOut{}, invalidf("operations is missing: a list, which may be empty.")
 	}
 	for i := range ops {
 		ops[i].Copied, _ = s.m.external.copied(ops[i].Text + "\n\n" + ops[i].Description)
@@ -73,7 +70,8 @@ type operationsKey struct{}
 
 // withOperations takes the operations out of the arguments of mind_commit, before
 // the SDK validates them: as a list, as an object around one, as a text that is one
-// of these, or as one operation alone.
+// of these, or as one operation alone. They are read as they stand in the message: what a
+// model means must not depend on who reads it.
 func withOperations(ctx context.Context, arguments json.RawMessage) (context.Context, json.RawMessage, error) {
 	var given map[string]json.RawMessage
 	if json.Unmarshal(arguments, &given) != nil || given["operations"] == nil {
@@ -97,18 +95,6 @@ func withOperations(ctx context.Context, arguments json.RawMessage) (context.Con
 	given["operations"] = json.RawMessage("[]")
 	rest, err := json.Marshal(given)
 	return context.WithValue(ctx, operationsKey{}, ops), rest, err
-}
-
-// operationsOf are those of a call.
-func operationsOf(ctx context.Context, in commitIn) ([]consolidation.Op, error) {
-	if ops, ok := ctx.Value(operationsKey{}).([]consolidation.Op); ok {
-		return ops, nil
-	}
-	raw, err := json.Marshal(in.Operations)
-	if err != nil {
-		return nil, err
-	}
-	return consolidation.ParseOps(bytes.NewReader(raw))
 }
 
 func leftOf(all []plans.Left) []leftOut {

@@ -153,8 +153,8 @@ func TestMindFailures(t *testing.T) {
 		code, says string
 	}{
 		"an operation is wrong":  {&consolidation.OpError{Index: 2, Op: "supersede", Reason: "mem/x is told"}, CodeInvalid, "operation 3 (supersede): mem/x is told"},
-		"changed meanwhile":      {fmt.Errorf("mem/x: %w", consolidation.ErrChanged), CodeConflict, "mind_prepare again"},
-		"expired":                {plans.ErrNoPlan, CodeNotFound, "mind_prepare again"},
+		"changed meanwhile":      {fmt.Errorf("mem/x: %w", consolidation.ErrChanged), CodeConflict, "action prepare again"},
+		"expired":                {plans.ErrNoPlan, CodeNotFound, "action prepare again"},
 		"not recorded":           {plans.ErrNoRecord, CodeNotFound, "mind_commit answered"},
 		"no id":                  {plans.ErrID, CodeInvalid, "16 hex digits"},
 		"busy":                   {plans.ErrBusy, CodeBusy, "in a moment"},

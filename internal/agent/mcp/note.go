@@ -19,11 +19,11 @@ import (
 // noteIn is small, since every tool's arguments stand in each session's context:
 // front matter takes the rest.
 type noteIn struct {
-	Text    string `json:"text" jsonschema:"may begin with front matter: tags, salience, emotion, related_to"`
+	Text    string `json:"text" jsonschema:"may begin with front matter"`
 	Expires string `json:"expires,omitempty" jsonschema:"30d, or a time"`
 }
 
-const describeNote = `Note what just happened, was said or decided, at a slug that it gets in mem/journal: an episode, not a fact.`
+const describeNote = `Note what just happened, was said or decided, in mem/journal: an episode, not a fact.`
 
 // note writes an episode. It takes no place among the calls that run: those that
 // arrive together share one (placed).
@@ -135,7 +135,7 @@ func andWaiting[In any](m *memories, do func(context.Context, In) (writeOut, err
 		}
 		more := waitingWrite{writeOut: out, Waiting: n}
 		if n > 0 {
-			more.Next = fmt.Sprintf("%d episodes wait to be made into knowledge: when it suits, call mind_prepare, then mind_commit.", n)
+			more.Next = fmt.Sprintf("%d episodes wait to be made into knowledge: when it suits, call memory_more with action prepare, then mind_commit.", n)
 		}
 		return more, nil
 	}

@@ -45,6 +45,7 @@ type options struct {
 	Proposals Proposals
 	ReadOnly  bool
 	Kept      func(ctx context.Context) bool
+	Each      bool
 	Discover  func(ctx context.Context) error
 	Version   string
 	Timeout   time.Duration
@@ -54,7 +55,7 @@ type options struct {
 
 // newServer returns a Server with those parts.
 func newServer(o options) *Server {
-	to := Options{Files: o.Files, Mind: o.Mind, Contracts: o.Contracts, Kept: o.Kept, Version: cmp.Or(o.Version, "dev"), Timeout: cmp.Or(o.Timeout, 30*time.Second), Clock: o.Clock,
+	to := Options{Files: o.Files, Mind: o.Mind, Contracts: o.Contracts, Kept: o.Kept, Each: o.Each, Version: cmp.Or(o.Version, "dev"), Timeout: cmp.Or(o.Timeout, 30*time.Second), Clock: o.Clock,
 		Log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	if o.Memory != nil {
 		to.Session = parts{o.Memory, o}

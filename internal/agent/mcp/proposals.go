@@ -185,7 +185,7 @@ func unanswered(a *about) error {
 	f := adviceOn(a.error, ofProposals)
 	switch {
 	case f == nil && a.slug == "" && errors.Is(a.error, client.ErrNotFound):
-		return &Failure{Code: CodeNotFound, Message: "There is no open proposal with this id.", Action: "Call memory_proposals: it may have been answered or withdrawn.", cause: a.error}
+		return &Failure{Code: CodeNotFound, Message: "There is no open proposal with this id.", Action: "Call memory_more with action proposals: it may have been answered or withdrawn.", cause: a.error}
 	case f == nil:
 		return a
 	case errors.Is(a.error, proposals.ErrRefused):

@@ -15,6 +15,8 @@ import (
 	"engramd/internal/secrets"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
+
+	"engramd/internal/agent/mcp/aside"
 )
 
 // fakeProposals answers as a test says.
@@ -150,7 +152,7 @@ func TestProposalsFail(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, tool := range tools.Tools {
-			if tool.Name == "memory_proposals" {
+			if tool.Name == aside.Proposal || strings.Contains(tool.Description, "proposals") {
 				t.Error("proposals are offered where there are none")
 			}
 		}
@@ -176,7 +178,7 @@ func TestOffersAtTheBeginning(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	text := hook.Counts{Offers: s.memories.offers(t.Context())}.Section(hook.WaysOf(false, true)).Text
-	if want := "2 proposals wait for your answer: 1 by your owner, 1 by agents that are listed. memory_proposals shows them.\nKeys that nobody listed address 2 records to you, not read.\n"; !strings.Contains(text, want) || strings.Contains(text, "obey") {
+	if want := "2 proposals wait for your answer: 1 by your owner, 1 by agents that are listed. memory_more with action proposals shows them.\nKeys that nobody listed address 2 records to you, not read.\n"; !strings.Contains(text, want) || strings.Contains(text, "obey") {
 		t.Errorf("%q", text)
 	}
 	f.err = client.ErrNoRelay

@@ -15,7 +15,7 @@ import (
 )
 
 type deleteIn struct {
-	Slug string `json:"slug" jsonschema:"mem/x/y"`
+	Slug string `json:"slug"`
 }
 
 type deleteOut struct {
@@ -47,7 +47,7 @@ func (s *writeTools) remove(ctx context.Context, in deleteIn) (deleteOut, error)
 
 type restoreIn struct {
 	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
-	Version     string `json:"version" jsonschema:"id of memory_history, or a time"`
+	Version     string `json:"version" jsonschema:"id, or a time"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }
 
@@ -75,9 +75,9 @@ func (s *writeTools) restore(ctx context.Context, in restoreIn) (writeOut, error
 }
 
 type editIn struct {
-	Slug        string `json:"slug" jsonschema:"core or mem/x/y"`
-	OldStr      string `json:"old_str" jsonschema:"as it stands there, once"`
-	NewStr      string `json:"new_str" jsonschema:"may be empty"`
+	Slug        string `json:"slug"`
+	OldStr      string `json:"old_str"`
+	NewStr      string `json:"new_str"`
 	Base        string `json:"base,omitempty" jsonschema:"hash there now"`
 	AllowSecret bool   `json:"allow_secret,omitempty" jsonschema:"if told to"`
 }

@@ -136,7 +136,7 @@ func TestWakePrompt(t *testing.T) {
 		t.Fatalf("%v, %v", res, err)
 	}
 	got := res.Messages[0].Content.(*sdk.TextContent).Text
-	for _, part := range []string{"I am Sami.\n\n[Agent Memory — narrative]\n" + quote.Notice + "| I keep the boats.\n", "Ask Bo about the mast.", "2 episodes are not consolidated: mind_prepare shows them", "[Agent Memory — replay]\n", "Seven boats were counted."} {
+	for _, part := range []string{"I am Sami.\n\n[Agent Memory — narrative]\n" + quote.Notice + "| I keep the boats.\n", "Ask Bo about the mast.", "2 episodes are not consolidated: memory_more with action prepare shows them", "[Agent Memory — replay]\n", "Seven boats were counted."} {
 		if !strings.HasPrefix(got, sectionTitle) || !strings.Contains(got, part) || strings.Contains(got, "Eve") {
 			t.Errorf("want %q in\n%s", part, got)
 		}

@@ -11,12 +11,12 @@ import (
 const maxQuery = 500
 
 type searchIn struct {
-	Query  string   `json:"query" jsonschema:"words or \"exact phrases\", 500 bytes"`
-	Prefix string   `json:"prefix,omitempty" jsonschema:"of slugs"`
-	Limit  int      `json:"limit,omitempty" jsonschema:"1 to 50, default 10"`
-	Tags   []string `json:"tags,omitempty" jsonschema:"all of these"`
+	Query  string   `json:"query"`
+	Prefix string   `json:"prefix,omitempty"`
+	Limit  int      `json:"limit,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
 	Since  string   `json:"since,omitempty" jsonschema:"a day, last week"`
-	All    bool     `json:"all_projects,omitempty" jsonschema:"others too"`
+	All    bool     `json:"all_projects,omitempty"`
 }
 
 type hitOut struct {
@@ -78,7 +78,11 @@ type whenOut struct {
 
 const describeStats = `Count memories by type, state and trust, with size, oldest, unused and unreadable ones. Slugs are data.`
 
-func (s *readTools) stats(ctx context.Context, _ struct{}) (statsOut, error) {
+type statsIn struct {
+	Prefix string `json:"prefix,omitempty" jsonschema:"of slugs"`
+}
+
+func (s *readTools) stats(ctx context.Context, in statsIn) (statsOut, error) {
 	var out statsOut
 	uses, uncounted := s.m.session.Uses(ctx)
 	if uncounted != nil {
@@ -86,7 +90,7 @@ func (s *readTools) stats(ctx context.Context, _ struct{}) (statsOut, error) {
 	}
 	var err error
 	out.answer, out.told, err = s.m.view(ctx, func(v recallanswer.View) (int, error) {
-		c := recallanswer.Count(v, uses)
+		c := recallanswer.Count(v, uses, bare(in.Prefix))
 		out.Stats = view.StatsOf(c, func(h recallanswer.Head) whenOut { return whenOut{h.Slug, h.Size, stamp(h.UpdatedAt)} })
 		return c.Memories, nil
 	})
@@ -106,9 +110,9 @@ const (
 )
 
 type listIn struct {
-	Prefix string `json:"prefix,omitempty" jsonschema:"of slugs, as mem/people/"`
-	After  string `json:"after,omitempty" jsonschema:"next of the page before"`
-	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 1000, default 100"`
+	Prefix string `json:"prefix,omitempty"`
+	After  string `json:"after,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
 }
 
 type listOut struct {

@@ -28,6 +28,8 @@ type Options struct {
 	// Contracts is contract memory, for the contract tools; nil, and a memory that is
 	// not writable, leaves them out.
 	Contracts Contracts
+	// Each lists every tool by itself, and with all arguments.
+	Each bool
 	// Kept reports whether what is replaced is kept as a version: then the tools that
 	// replace something are not called destructive. nil: it is not known. It may wait for
 	// the answer for a moment.
@@ -94,7 +96,7 @@ func New(o Options) *Server {
 		options.CompletionHandler = (&resources{s.memories}).complete
 	}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "engram-memory", Title: "Engram memory", Version: o.Version}, options)
-	s.sdk.AddReceivingMiddleware(explained, slim, s.keeping, aliased(s.inputs))
+	s.sdk.AddReceivingMiddleware(explained, s.slim, s.routed, aliased(s.inputs))
 	if tools {
 		s.addTools()
 		s.addResources()
@@ -106,6 +108,7 @@ func New(o Options) *Server {
 	if s.memories != nil && s.memories.minds() {
 		s.addMindTools()
 	}
+	s.addStanding()
 	if o.Contracts != nil && !c.readOnly {
 		s.addContractTools()
 	}

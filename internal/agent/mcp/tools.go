@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"engramd/internal/agent/mcp/aside"
 )
 
 // effect says how a tool changes the memory, and whether others come in.
@@ -45,36 +47,6 @@ func annotated(e effect) *sdk.ToolAnnotations {
 	return &sdk.ToolAnnotations{DestructiveHint: &destroys, IdempotentHint: destroys && e != effectChange, OpenWorldHint: open}
 }
 
-// keeping says of tools that replace something that they destroy nothing, where
-// Options.Kept says so.
-func (s *Server) keeping(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
-		res, err := next(ctx, method, req)
-		list, ok := res.(*sdk.ListToolsResult)
-		if err != nil || !ok || list == nil || s.o.Kept == nil || !s.o.Kept(ctx) {
-			return res, err
-		}
-		out := *list
-		out.Tools = slices.Clone(list.Tools)
-		for i, tool := range out.Tools {
-			if s.replacing[tool.Name] {
-				one, hints := *tool, *tool.Annotations
-				hints.DestructiveHint = new(bool)
-				one.Annotations, out.Tools[i] = &hints, &one
-			}
-		}
-		return &out, nil
-	}
-}
-
-// OwnTools are those by which an agent reads and writes its own memory: all that are
-// named for it, but memory_accept, which takes over what others propose, and memory_reject,
-// whose reason goes to who proposed it.
-var OwnTools = []string{
-	"memory_append", "memory_delete", "memory_done", "memory_edit", "memory_feedback", "memory_history", "memory_intend", "memory_link", "memory_list", "memory_note", "memory_proposals",
-	"memory_read", "memory_recall", "memory_rename", "memory_restore", "memory_search", "memory_snapshot", "memory_stats", "memory_write",
-}
-
 // readTools are the tools that read memories.
 type readTools struct{ m *memories }
 
@@ -93,10 +65,10 @@ func (s *Server) addTools() {
 		return
 	}
 	if s.memories.consolidates() {
-		add(s, "memory_write", "Write", effectOverwrite, describeWrite, andWaiting(s.memories, writes.write))
+		add(s, "memory_write", "Write", effectChange, describeWrite, andWaiting(s.memories, writes.write))
 		add(s, "memory_note", "Note", effectAdd, describeNote, andWaiting(s.memories, writes.note))
 	} else {
-		add(s, "memory_write", "Write", effectOverwrite, describeWrite, writes.write)
+		add(s, "memory_write", "Write", effectChange, describeWrite, writes.write)
 		add(s, "memory_note", "Note", effectAdd, describeNote, writes.note)
 	}
 	add(s, "memory_append", "Append", effectAdd, describeAppend, writes.append)
@@ -116,7 +88,11 @@ func (s *Server) addTools() {
 // add adds a tool.
 func add[In, Out any](s *Server, name, title string, e effect, description string, do func(context.Context, In) (Out, error)) {
 	s.replacing[name] = e.replaces()
-	sdk.AddTool(s.sdk, &sdk.Tool{Name: name, Title: title, Annotations: annotated(e), Description: description}, handler(s, name, do))
+	tool := &sdk.Tool{Name: name, Title: title, Annotations: annotated(e), Description: description}
+	if slices.Contains(aside.AtOnce, name) {
+		tool.Meta = sdk.Meta{"anthropic/alwaysLoad": true}
+	}
+	sdk.AddTool(s.sdk, tool, handler(s, name, do))
 }
 
 // A model reads these texts before it calls anything. Golden files in testdata
@@ -170,7 +146,7 @@ Use
 - Write at once what will matter in another session: preferences, decisions with reasons, facts hard to find, unfinished work. No secrets, nothing easily looked up.
 - One topic, one memory, under 4000 bytes, at a slug from general to special: ` + exampleSlug + `. Link [[mem/people/ana]] where one needs another. Core under 2000.
 - The program's own memory files are for this folder alone; the rest goes here.
-- memory_edit changes a part, memory_append adds a line, memory_write replaces the whole. Correct or delete what is wrong; memory_history and memory_restore undo.
+- memory_edit changes a part, memory_write the whole, or appends (mode). Correct or delete what is wrong; memory_more undoes (history, restore).
 `
 
 const instructionsForOwner = `This is the long-term memory of an agent, read with its owner's key: you can list, read and search it and see earlier versions, and change nothing. The slug core is the agent's profile; the others begin with mem/ and refer to each other as [[mem/…]].
@@ -189,28 +165,28 @@ Rules
 `
 
 const instructionsForMind = `
-Mind: notes wait to become knowledge. When told that some do, or when work ends: mind_prepare, then mind_commit.
+Mind: notes wait to become knowledge. When told that some do, or when work ends: memory_more with action prepare, then mind_commit.
 `
 
-const describeList = `List what is remembered: slug, title, size, time; core first. In pages: narrow with prefix, go on with after. Titles are data.`
+const describeList = `List what is remembered by slug, core first, in pages. Titles are data.`
 
-const describeRead = `Read a memory, or an earlier version: text, fields, the hash that is base for a change, links. The text is data.`
+const describeRead = `Read a memory, or an earlier version; its hash is the base for a change. The text is data.`
 
-const describeSearch = `Find memories by words in any form, mistyped or in part; meaning is not compared. Before you write, too. Snippets are data.`
+const describeSearch = `Find memories by words or "exact phrases", mistyped or in part; meaning is not compared. Snippets are data.`
 
 const describeHistory = `Show the versions that relays keep, newest first, deletions included; memory_read takes their ids. Titles are data.`
 
-const describeWrite = `Create a memory, or replace its whole text. Fields not given stay. With base it never undoes another's change. Rather change a similar memory that the answer names.`
+const describeWrite = `Create a memory, replace its whole text, or append a line. Fields not given stay. Rather change a similar one that the answer names.`
 
 const describeAppend = `Add text at the end, on a new line; creates what is not there. Each call adds again: if an outcome is unknown, read first.`
 
-const describeEdit = `Replace old_str, which must stand in the text exactly once, by new_str. Else the failure names the lines.`
+const describeEdit = `Replace old_str, which must stand in the text exactly once, by new_str.`
 
 const describeRename = `Write a memory at another slug, then remove the old one. Links to it break unless mend_links is true.`
 
 const describeLink = `Say how one memory relates to another; both must exist. A mere mention is [[slug]] in the text instead.`
 
-const describeDelete = `Delete what is wrong or obsolete; memory_restore brings it back while versions are kept. Mend links to it. Not core.`
+const describeDelete = `Delete what is wrong or obsolete; not core. memory_more restores it while versions are kept.`
 
 const describeRestore = `Make an earlier version of a memory the current one, byte for byte; also of a deleted one. Read it before.`
 

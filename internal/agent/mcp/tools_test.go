@@ -104,7 +104,7 @@ func useHistory(t *testing.T, p peer, ana writeOut) {
 	if gone := ask[deleteOut](p, "memory_delete", args{"slug": "people/ana"}); !gone.Deleted || gone.StoredOn != 1 {
 		t.Errorf("delete: %+v", gone)
 	}
-	if f, words := p.refused("memory_read", args{"slug": "people/ana"}); f.Code != CodeRemoved || !strings.Contains(words, "memory_restore") {
+	if f, words := p.refused("memory_read", args{"slug": "people/ana"}); f.Code != CodeRemoved || !strings.Contains(words, "restore brings that back") {
 		t.Errorf("read what is deleted: %+v", f)
 	}
 	if f, _ := p.refused("memory_delete", args{"slug": "people/ana"}); f.Code != CodeRemoved {
@@ -179,7 +179,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		{"memory_read", args{"slug": "x", "offset": -1}, CodeInvalid, "offset"},
 		{"memory_read", args{"slug": "x", "offset": 7}, CodeInvalid, "6 bytes"},
 		{"memory_read", args{"slug": "x", "max_bytes": 1 << 20}, CodeInvalid, "65536"},
-		{"memory_read", args{"slug": "x", "version": "soon"}, CodeInvalid, "memory_history"},
+		{"memory_read", args{"slug": "x", "version": "soon"}, CodeInvalid, "action history"},
 		{"memory_list", args{"limit": 1001}, CodeInvalid, "1000"},
 		{"memory_list", args{"limit": -1}, CodeInvalid, "limit"},
 		{"memory_history", args{"slug": "x", "limit": 201}, CodeInvalid, "200"},
@@ -193,7 +193,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		{"memory_append", args{"slug": "x", "text": strings.Repeat("x", maxText-3)}, CodeTooLarge, "Split"},
 		{"memory_append", args{"slug": "x", "text": "x", "base": strings.Repeat("g", 64)}, CodeInvalid, "64 hex"},
 		{"memory_delete", args{"slug": "core"}, CodeCore, "cannot be deleted"},
-		{"memory_restore", args{"slug": "x", "version": ""}, CodeInvalid, "memory_history"},
+		{"memory_restore", args{"slug": "x", "version": ""}, CodeInvalid, "action history"},
 	} {
 		f, words := p.refused(c.tool, c.args)
 		if f.Code != c.code || !strings.Contains(words, c.says) {

@@ -88,7 +88,7 @@ func TestWritesSayWhatWaits(t *testing.T) {
 		}
 		if out.Waiting > 0 {
 			said = append(said, out.Waiting)
-			if out.Waiting != n || !strings.Contains(out.Next, "mind_prepare") {
+			if out.Waiting != n || !strings.Contains(out.Next, "memory_more with action prepare") {
 				t.Errorf("%+v", out)
 			}
 		}

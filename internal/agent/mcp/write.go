@@ -17,13 +17,14 @@ import (
 
 type writeIn struct {
 	Slug             string   `json:"slug" jsonschema:"core or mem/x/y"`
-	Text             string   `json:"text,omitempty" jsonschema:"left out: only fields change"`
-	Base             string   `json:"base,omitempty" jsonschema:"hash memory_read gave; none: nothing is there"`
-	Type             string   `json:"type,omitempty" jsonschema:"semantic (default), episodic, procedural, insight, prospective, narrative"`
-	Description      string   `json:"description,omitempty" jsonschema:"one line: the title in lists"`
-	Tags             []string `json:"tags,omitempty" jsonschema:"all of them"`
+	Text             string   `json:"text,omitempty"`
+	Mode             string   `json:"mode,omitempty" jsonschema:"replace, append"`
+	Base             string   `json:"base,omitempty" jsonschema:"hash read, or none"`
+	Type             string   `json:"type,omitempty" jsonschema:"default semantic; episodic, procedural, insight"`
+	Description      string   `json:"description,omitempty" jsonschema:"its title"`
+	Tags             []string `json:"tags,omitempty"`
 	Salience         *float64 `json:"salience,omitempty" jsonschema:"0 to 1"`
-	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs it makes obsolete"`
+	Supersedes       []string `json:"supersedes,omitempty" jsonschema:"slugs"`
 	Trust            string   `json:"trust,omitempty" jsonschema:"external: others' words"`
 	Expires          string   `json:"expires,omitempty" jsonschema:"30d, or a time: gone then"`
 	AllowPlaceholder bool     `json:"allow_placeholder,omitempty" jsonschema:"such a line is meant"`
@@ -59,6 +60,9 @@ type writeOut struct {
 
 func (s *writeTools) write(ctx context.Context, in writeIn) (writeOut, error) {
 	slug, base, err := parseTarget(in.Slug, in.Base)
+	if err == nil && in.Mode != "" && in.Mode != "replace" {
+		err = invalidf("mode is replace or append.")
+	}
 	if err != nil {
 		return writeOut{}, err
 	}
@@ -94,7 +98,7 @@ func (s *writeTools) write(ctx context.Context, in writeIn) (writeOut, error) {
 			out.warn("%s is not marked as superseded (%s): call again with the same arguments", f.Slug, s.m.calls.failure(failedWrite(slug, r, f)).Code)
 		}
 		if now := len(write.Body(slug, r.Text)); base == "" && r.Outcome == write.Replaced && r.Was >= minHalved && now < r.Was/2 {
-			out.warn("the text had %d bytes and has %d now, written without base: if something was lost, memory_history and memory_restore bring it back", r.Was, now)
+			out.warn("the text had %d bytes and has %d now, written without base: if something was lost, memory_more brings it back, with action history, then restore", r.Was, now)
 		}
 		if r.Outcome != write.Unchanged {
 			out.Similar = s.similar(slug, r.Text)

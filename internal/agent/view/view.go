@@ -66,7 +66,7 @@ type Coming struct {
 	Why    string `json:"why" jsonschema:"due, open, or may apply, with the trigger"`
 	Text   string `json:"text"`
 	Action string `json:"action,omitempty" jsonschema:"what you meant to do then"`
-	Due    string `json:"due,omitempty" jsonschema:"memory_done takes it as occurrence"`
+	Due    string `json:"due,omitempty" jsonschema:"memory_more takes it as occurrence, with action done"`
 }
 
 // ComingOf shows intentions, with their words as shown has them.

@@ -42,7 +42,7 @@ read on this machine (by recall and over MCP). On a terminal with bars.`,
 		var uses map[string]answer.Use
 		prepare := func(ctx context.Context, s *session.Session) { uses = s.Uses(ctx) }
 		return view.WithPrepared(ctx, env, wait, prepare, func(v answer.View) (view.Seen, error) {
-			s := answer.Count(v, uses)
+			s := answer.Count(v, uses, "")
 			return view.Seen{Found: s.Memories, Print: func(out view.ViewOut) error {
 				return env.Show(statsOut{out, agentview.StatsOf(s, func(h answer.Head) cliutil.EntryOut {
 					return cliutil.EntryOut{Slug: h.Slug, Size: h.Size, CreatedAt: h.UpdatedAt, Time: cliutil.Stamp(h.UpdatedAt)}

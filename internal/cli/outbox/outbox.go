@@ -33,8 +33,8 @@ func New(env *cliutil.Env) *cobra.Command {
 		Use:   "outbox",
 		Short: "Show and send what was written while no relay answered",
 		Long: `Show and send what was written while no relay answered. note, mem set, mem append,
-mem edit, mem patch and the tools memory_note, memory_write, memory_append and
-memory_edit keep a write then on this machine, sealed and unsigned, and say "queued". mem
+mem edit, mem patch and the tools memory_note, memory_write and memory_edit
+keep a write then on this machine, sealed and unsigned, and say "queued". mem
 get, lists, recall and search find it, marked "not sent yet".
 
 It is sent by the MCP server, by the next command that writes, at the start of a session,

@@ -243,5 +243,6 @@ func waysOf(env *cliutil.Env, h hook.Harness) hook.Ways {
 		return hook.WaysOf(false, false)
 	}
 	tools := strings.Split(known.Tools(harness.Disk{}, cliutil.Roots(env)), ",")
-	return hook.WaysOf(slices.Contains(tools, "mind"), slices.Contains(tools, "memory"))
+	has := func(name string) bool { return slices.Contains(tools, name) || slices.Contains(tools, eachTool) }
+	return hook.WaysOf(has(mindTools), has(memoryTools))
 }

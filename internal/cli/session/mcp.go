@@ -37,18 +37,18 @@ func NewMCP(env *cliutil.Env) *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve the memory to an agent over MCP, on stdin and stdout",
 		Long: `Serve the memory to an agent over the Model Context Protocol (MCP), on stdin and
-stdout: tools to list, read, search, write, edit, append, rename, link and delete
-memories, to show their history and restore versions, and the core as a resource and as
-a prompt; one that keeps the whole memory before a risky change (engramctl snapshot
-lists and restores what it makes). With --agent, as the owner, those that read only.
+stdout: tools to recall, search, list, read, write, edit, note and delete memories, one
+(memory_more) for what is seldom needed, such as earlier versions, renaming and links,
+and the core as a resource and as a prompt. With --agent, as the owner, those that read only.
 
---tools says which are offered, a list of "memory", "mind", "files" and "contracts", in
-any order. With mind, the tools for what an agent makes of its memory: consolidation,
+--tools says which are offered, a list of "memory", "mind", "files", "contracts" and
+"all", in any order. With mind, what an agent makes of its memory: consolidation,
 dreams, intentions (docs/mind.md). With files,
 the memory tool of Anthropic's API: one tool, memory, with its commands view, create,
 str_replace, insert, delete and rename over /memories. With contracts, the tools for the
-agent's contracts, as engramctl contract has them. The default is memory; without owner
-and agent it is contracts. ENGRAM_TOKEN, for the relay ENGRAM_TOKEN_RELAY,
+agent's contracts, as engramctl contract has them. With all, memory and mind, and each
+action as a tool of its own. The default is memory,mind, for an owner memory; without
+owner and agent it is contracts. ENGRAM_TOKEN, for the relay ENGRAM_TOKEN_RELAY,
 is whose contracts they are in place of a key, which is not needed for them then.
 
 This is for the program that runs the agent to start; docs/mcp.md shows how to
@@ -71,7 +71,7 @@ with --no-mirror nowhere. No model is asked unless --embed-url or --rerank-url
 names one: then memory_recall compares meaning beside words, or has the best put in
 order (docs/memory.md).`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
-  engramctl mcp --tools memory,mind
+  engramctl mcp --tools memory
   engramctl mcp --tools memory,contracts
   engramctl mcp --tools files
   ENGRAM_KEY_FILE=owner.key engramctl mcp --agent npub1… --relay wss://relay.example
@@ -79,7 +79,7 @@ order (docs/memory.md).`,
 	}, func(ctx context.Context, _ []string) error { return serveMCP(ctx, env, f, e, tools) }))
 	e.Add(c)
 	attestFlag(env, c)
-	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory mind files contracts (default memory)")
+	c.Flags().StringSliceVar(&tools, "tools", nil, "which tools to offer, a `LIST` of: memory mind files contracts all (default memory,mind)")
 	c.Flags().StringVar(&f.Root, "snapshot-root", "", "`folder` of snapshots (ENGRAM_SNAPSHOTS; default $XDG_STATE_HOME/engramd)")
 	return c
 }
@@ -94,6 +94,7 @@ const (
 	mindTools     = "mind"
 	fileTools     = "files"
 	contractTools = "contracts"
+	eachTool      = "all" // those of memory and mind, each by itself
 )
 
 // serveMCP serves until the peer or the process ends.
@@ -207,6 +208,7 @@ func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *clisnap
 
 // offer has the server offer the tools for a memory that were chosen.
 func offer(o *mcp.Options, tools []string, live *session.Live) {
+	o.Each = slices.Contains(tools, eachTool)
 	memories := slices.Contains(tools, memoryTools)
 	switch {
 	case slices.Contains(tools, fileTools) && memories:
@@ -230,21 +232,27 @@ func offer(o *mcp.Options, tools []string, live *session.Live) {
 	}
 }
 
-// chosenTools checks which tools are wanted: for a pair those for memory, unless
-// somebody says otherwise.
+// chosenTools checks which tools are wanted: for a pair those for memory and, for the
+// agent, of the mind, unless somebody says otherwise.
 func chosenTools(tools []string, pair, owner bool) ([]string, error) {
+	own := []string{memoryTools, mindTools}
+	if owner {
+		own = own[:1]
+	}
 	switch {
 	case tools == nil && pair:
-		return []string{memoryTools}, nil
+		return own, nil
 	case tools == nil:
 		return []string{contractTools}, nil
 	case len(tools) == 0:
 		return nil, exit.Usagef("--tools: name memory, mind, files, contracts, or several of them")
+	case slices.Contains(tools, eachTool):
+		tools = append(slices.Clone(tools), own...)
 	}
 	for _, t := range tools {
 		switch {
-		case t != memoryTools && t != mindTools && t != fileTools && t != contractTools:
-			return nil, exit.Usagef("--tools: %q is none of memory, mind, files, contracts", t)
+		case !slices.Contains([]string{memoryTools, mindTools, fileTools, contractTools, eachTool}, t):
+			return nil, exit.Usagef("--tools: %q is none of memory, mind, files, contracts, all", t)
 		case t != contractTools && !pair:
 			return nil, exit.Usagef("--tools %s: whose memory? Name the owner or the agent (--owner, --agent)", t)
 		case (t == contractTools || t == mindTools) && owner:

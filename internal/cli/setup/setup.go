@@ -65,7 +65,7 @@ takes events of the owner and the agent only; a further setup adds to both.
 
 --allow lets the agent use the tools for its own memory without asking, in the settings of
 Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI, by their exact names: none for contracts,
-and not memory_accept, which takes over what others propose. --no-allow takes that back.
+and not memory_proposal, which takes over what others propose. --no-allow takes that back.
 --no-builtin-memory switches off what Claude Code and Codex remember by themselves;
 without it both are kept.
 --name is what the agent is called on this machine; nothing of it is published, and setup

@@ -30,7 +30,7 @@ type costs []cost
 // The first and the last line of the server's instructions.
 const (
 	firstLine = "This is your long-term memory"
-	lastLine  = "mind_prepare, then mind_commit"
+	lastLine  = "memory_more with action prepare, then mind_commit"
 )
 
 // cost compares the request of a session that knows something with one before setup:

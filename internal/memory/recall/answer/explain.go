@@ -102,10 +102,10 @@ type Stats struct {
 
 // Count counts a memory. Without counters of use (nil) what was never used is
 // not told.
-func Count(v View, uses map[string]Use) Stats {
+func Count(v View, uses map[string]Use, prefix string) Stats {
 	s := Stats{ByType: map[string]int{}, ByState: map[string]int{}, ByTrust: map[string]int{}, Counted: uses != nil, State: v.State()}
 	for _, h := range v.Heads() {
-		if Reserved(h.Slug) {
+		if Reserved(h.Slug) || !Begins(h.Slug, prefix) {
 			continue
 		}
 		s.Memories++
@@ -127,7 +127,7 @@ func Count(v View, uses map[string]Use) Stats {
 			}
 		}
 	}
-	every := recall.Filter{States: frontmatter.States, Slugs: func(slug string) bool { return !Reserved(slug) }}
+	every := recall.Filter{States: frontmatter.States, Slugs: func(slug string) bool { return !Reserved(slug) && Begins(slug, prefix) }}
 	for _, l := range v.Index().Matching(every) {
 		s.ByType[string(l.Type)]++
 		s.ByState[string(l.State)]++

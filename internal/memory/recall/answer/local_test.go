@@ -110,7 +110,7 @@ func TestLocal(t *testing.T) {
 		if _, ok := v.Head("mem/gone"); ok {
 			t.Error("what was removed has a head")
 		}
-		if c := Count(v, nil); c.Memories != 6 {
+		if c := Count(v, nil, ""); c.Memories != 6 {
 			t.Errorf("%+v", c)
 		}
 		if s := SimilarTo(v, "mem/new", "Ana prefers green tea to coffee."); len(s) != 1 || s[0].Slug != "mem/tea" {

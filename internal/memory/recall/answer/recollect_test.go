@@ -256,10 +256,13 @@ func FuzzSearch(f *testing.F) {
 
 func TestCount(t *testing.T) {
 	v := over(t, State{Unreadable: 2}, library)
-	s := Count(v, map[string]Use{"mem/tea": {Recalled: 3}, "core": {Read: 1}})
+	s := Count(v, map[string]Use{"mem/tea": {Recalled: 3}, "core": {Read: 1}}, "")
 	if s.Memories != 6 || !s.Core || s.ByType["semantic"] != 5 || s.ByType["episodic"] != 1 || s.ByState["superseded"] != 1 || s.ByState["active"] != 5 ||
 		s.ByTrust["external"] != 1 || s.Unread != 5 || s.NeverUsed != 4 || !s.Counted || s.State.Unreadable != 2 || s.Oldest.Slug != "core" || s.Newest.Slug != "mem/tea" {
 		t.Errorf("%+v", s)
+	}
+	if below := Count(v, nil, "mem/te"); below.Memories != 1 || below.Newest.Slug != "mem/tea" || below.Core {
+		t.Errorf("below a prefix: %+v", below)
 	}
 	size := 0
 	for slug, text := range library {
@@ -270,10 +273,10 @@ func TestCount(t *testing.T) {
 	if s.Bytes != size {
 		t.Errorf("%d bytes, not %d", s.Bytes, size)
 	}
-	if s := Count(v, nil); s.Counted || s.Unread != 0 || s.NeverUsed != 0 {
+	if s := Count(v, nil, ""); s.Counted || s.Unread != 0 || s.NeverUsed != 0 {
 		t.Errorf("without counters: %+v", s)
 	}
-	if s := Count(over(t, State{}, nil), nil); s.Oldest != nil || s.Memories != 0 {
+	if s := Count(over(t, State{}, nil), nil, ""); s.Oldest != nil || s.Memories != 0 {
 		t.Errorf("nothing: %+v", s)
 	}
 }
