@@ -345,7 +345,7 @@ func TestSilentPromptsAreCounted(t *testing.T) {
 	r.write(strings.TrimPrefix(states[0], r.dir)+"/a", "a folder is no state")
 	prompt(func(*hookRig) {}, strings.NewReader(said))
 	why, of := hooklog.Silent(cliutil.New(&cliutil.System{Env: r.env}), 50)
-	if want := map[string]int{"no input in time": 2, "settings or key": 1, "no state": 1}; of != 5 || !maps.Equal(why, want) {
+	if want := map[string]int{"no input in time": 1, "input not readable": 1, "settings or key": 1, "no state": 1}; of != 5 || !maps.Equal(why, want) {
 		text, _ := os.ReadFile(filepath.Join(r.dir, "state", "engramd", "hook.log"))
 		t.Errorf("%v of %d, want %v of 5\n%s", why, of, want, text)
 	}

@@ -115,8 +115,9 @@ func TestSilentPrompts(t *testing.T) {
 		"other events": {"", line("stop", "late") + line("session-start", "exit code 4") + line("prompt", "ok"), ""},
 		"one":          {many(60, line("prompt", "late")), many(49, line("prompt", "ok")), "1 of the last 50 prompts was not answered in time: 1 late"},
 		"several": {line("prompt", "settings or key"), many(37, line("prompt", "ok")) + many(2, line("prompt", "no input in time")) + many(9, line("prompt", "late")) + line("prompt", "fault") + "torn",
-			"13 of the last 50 prompts were not answered in time: 1 fault, 9 late, 2 no input in time, 1 settings or key"},
-		"not ours": {"", "2026 prompt codex session=s outcome=\"\x1b[31m\" bytes=0\n" + strings.Repeat("x", 3*hooklog.Max), ""},
+			"13 of the last 50 prompts were not answered: 1 fault, 9 late, 2 no input in time, 1 settings or key"},
+		"none late": {"", line("prompt", "settings or key") + line("prompt", "input not readable"), "2 of the last 2 prompts were not answered: 1 input not readable, 1 settings or key"},
+		"not ours":  {"", "2026 prompt codex session=s outcome=\"\x1b[31m\" bytes=0\n" + strings.Repeat("x", 3*hooklog.Max), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -128,7 +129,8 @@ func TestSilentPrompts(t *testing.T) {
 			}
 			d := &doctor{env: cliutil.New(&cliutil.System{Env: []string{"XDG_STATE_HOME=" + dir}})}
 			d.prompts()
-			if c.want == "" && len(d.found) > 0 || c.want != "" && (len(d.found) != 1 || d.found[0].Text != c.want || d.found[0].State != warned) {
+			if c.want == "" && len(d.found) > 0 || c.want != "" && (len(d.found) != 1 || d.found[0].Text != c.want || d.found[0].State != warned ||
+				strings.Contains(d.found[0].Remedy, "hook_time") != strings.Contains(c.want, "late")) {
 				t.Errorf("%+v", d.found)
 			}
 		})

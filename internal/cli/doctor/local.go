@@ -296,7 +296,14 @@ func (d *doctor) prompts() {
 	}
 	if n > 0 {
 		were := map[bool]string{true: "was", false: "were"}[n == 1]
-		d.add("prompts", warned, `hook_time = "2s" in the profile gives hooks more time, where they were late`, "%d of the last %d prompts %s not answered in time: %s", n, of, were, reasons[2:])
+		inTime, remedy := "", "mend what the other checks name; nothing, where all are fine by now"
+		if late := why[hooklog.Late] + why[hooklog.SaidLate]; late > 0 {
+			remedy = `hook_time = "2s" in the profile gives hooks more time`
+			if late == n {
+				inTime = " in time"
+			}
+		}
+		d.add("prompts", warned, remedy, "%d of the last %d prompts %s not answered%s: %s", n, of, were, inTime, reasons[2:])
 	}
 }
 

@@ -24,6 +24,12 @@ const (
 	name = "hook.log"
 )
 
+// The reasons that more time would take away.
+const (
+	Late     = "late"
+	SaidLate = "no input in time"
+)
+
 // Outcome is what the log says of a hook.
 type Outcome struct {
 	Class   string // why nothing was told; "" is done

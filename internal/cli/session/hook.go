@@ -154,13 +154,18 @@ var errBroke = errors.New("a fault of this program")
 // errNoState is that what this machine knows could not be opened, or not in time.
 var errNoState = errors.New("the state of this machine could not be opened")
 
+// errSaidLate is a harness that has not said what it runs the hook for.
+var errSaidLate = errors.New("it did not come")
+
 // silence is why nothing was told, in the log's words.
 func silence(err error) string {
 	switch code := exit.CodeOf(err); {
 	case errors.Is(err, context.DeadlineExceeded):
-		return "late"
+		return hooklog.Late
+	case errors.Is(err, errSaidLate):
+		return hooklog.SaidLate
 	case errors.Is(err, hook.ErrInput):
-		return "no input in time"
+		return "input not readable"
 	case errors.Is(err, errNoState):
 		return "no state"
 	case code == exit.Usage:

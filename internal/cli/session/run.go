@@ -212,7 +212,7 @@ func hookReads(ctx context.Context, env *cliutil.Env, h hook.Harness, most time.
 	case r := <-done:
 		return r.in, r.err
 	case <-time.After(most):
-		return hook.Input{}, fmt.Errorf("%w: it did not come within %v", hook.ErrInput, most)
+		return hook.Input{}, fmt.Errorf("%w: %w within %v", hook.ErrInput, errSaidLate, most)
 	case <-ctx.Done():
 		return hook.Input{}, ctx.Err()
 	}
