@@ -39,6 +39,8 @@ func hostile() map[string]string {
 		"seeds":            "seed zoo able baby cabin dad eager fabric gadget habit ice jacket label machine naive oak paddle quality rabbit sad table ",
 		"runs of words":    phrase24 + " zoo able baby cabin zoo:\n\n",
 		"numbered words":   "1. able 2. baby 3. cabin 4. dad ",
+		"phrases on lines": "- " + phrase12 + "\n",
+		"counted again":    "1. " + phrase12 + " ",
 		"backwards":        strings.Repeat("q", 58) + "1cesn ",
 		"hex on lines":     "ab:       \n",
 		"encoded":          encoded("nothing ") + " ",

@@ -23,61 +23,120 @@ const (
 	moreWords = 4
 	// maxPhraseGap bounds what stands between two words, in bytes.
 	maxPhraseGap = 12
+	maxWord      = 8 // bytes of the longest word of the list
 )
 
 // phrase finds the words from which a wallet is made (BIP-39). They are everyday
 // words, of which even twelve in a row may come up by chance: their checksum tells, or
 // that they are called so. A run of words is looked at once, as a whole.
 func (s *scanner) phrase(at int) (Finding, bool) {
-	if at < s.wordsEnd {
-		return Finding{}, false
+	if at >= s.wordsEnd {
+		s.phrases = s.phrasesFrom(at)
 	}
-	run, counted := s.listWords(at)
-	from, size := s.calledPhrase(run)
-	if size == 0 && counted && len(run) <= maxPhrase+moreWords {
-		from, size = summed(run)
+	for len(s.phrases) > 0 {
+		words := s.phrases[0]
+		s.phrases = s.phrases[1:]
+		if start := words[0].start; start >= at {
+			return Finding{Kind: "seed phrase", Start: start, End: words[len(words)-1].end}, true
+		}
 	}
-	if size == 0 {
-		return Finding{}, false
-	}
-	return Finding{Kind: "seed phrase", Start: run[from].start, End: run[from+size-1].end}, true
+	return Finding{}, false
 }
 
-// summed returns the first part of a run whose checksum holds, the longest there.
-func summed(run []listWord) (from, size int) {
+// phrasesFrom returns the phrases in the run of words that begins at a position: the
+// one that is called so, and those behind it whose checksums hold.
+func (s *scanner) phrasesFrom(at int) (found [][]listWord) {
+	run, counted := s.listWords(at)
+	if from, size := s.calledPhrase(run); size > 0 {
+		found, run = append(found, run[from:from+size]), run[from+size:]
+	}
+	if counted && len(run) >= minPhrase {
+		found = append(found, summed(run)...)
+	}
+	return found
+}
+
+// summed returns the phrases of a run whose checksums hold: that or those two which it
+// is, with a few words more at most, else those of its lines and items.
+func summed(run []listWord) (found [][]listWord) {
+	if found = summedWhole(run); found != nil {
+		return found
+	}
+	for from, to := 0, 1; from < len(run); from, to = to, to+1 {
+		for to < len(run) && !run[to].apart {
+			to++
+		}
+		if to-from >= minPhrase && to-from < len(run) {
+			found = append(found, summedWhole(run[from:to])...)
+		}
+	}
+	return found
+}
+
+// summedWhole returns the phrase or the two phrases that a run is, or its first part
+// without a few words that is one, the longest there.
+func summedWhole(run []listWord) [][]listWord {
+	for size := minPhrase; size <= min(maxPhrase, len(run)-minPhrase); size += 3 {
+		if !phraseHolds(run) && phraseHolds(run[:size]) && phraseHolds(run[size:]) {
+			return [][]listWord{run[:size], run[size:]}
+		}
+	}
 	for from := range min(moreWords+1, len(run)) {
 		for size := maxPhrase; size >= minPhrase && size >= len(run)-moreWords; size -= 3 {
-			if from+size <= len(run) && 5*different(run[from:from+size]) >= 4*size && phraseHolds(run[from:from+size]) {
-				return from, size
+			if from+size <= len(run) && phraseHolds(run[from:from+size]) {
+				return [][]listWord{run[from : from+size]}
 			}
 		}
 	}
-	return 0, 0
+	return nil
 }
 
-// listWord is a word of the list in the text.
-type listWord struct{ number, start, end int }
+// listWord is a word of the list in the text; apart from the one before it if more
+// than blanks stand between, such as the line end between two items.
+type listWord struct {
+	number, start, end int
+	apart              bool
+}
 
 // listWords returns the words of the list that stand one after the other from a
-// position on, at most one more than there may be around a phrase, and whether the
-// numbers between them count up, if there are any.
+// position on, and whether the numbers between them count up, if there are any. Where
+// they begin again behind a whole phrase, another run does.
 func (s *scanner) listWords(at int) (run []listWord, counted bool) {
-	last, counted := 0, true
+	last, apart := 0, false
+	counted = true
 	for from := at; from >= 0 && from < len(s.text); {
 		end := s.run(alnum, from)
 		i := wordNumber(s.text[from:end])
 		if i < 0 {
 			break
 		}
-		if s.wordsEnd = end; len(run) <= maxPhrase+moreWords {
-			run = append(run, listWord{i, from, end})
+		s.wordsEnd = end
+		run = append(run, listWord{i, from, end, apart})
+		next, n := phraseGap(s.text, end)
+		if n >= 0 && n <= min(last, 1) && len(run) >= minPhrase {
+			break
 		}
-		var n int
-		if from, n = phraseGap(s.text, end); n >= 0 {
+		if n >= 0 {
 			counted, last = counted && n > last, n
 		}
+		from, apart = next, next > 0 && strings.Trim(s.text[end:next], " \t") != ""
 	}
 	return run, counted
+}
+
+// runAcross returns where the run of words begins that goes on across a position, at
+// most besideWords before it; else the position.
+func runAcross(text string, at int) int {
+	s := scanner{text: text}
+	for from := max(0, at-besideWords); from < at; from++ {
+		if from < s.wordsEnd || !alnum.has(text[from]) || from > 0 && alnum.has(text[from-1]) {
+			continue
+		}
+		if s.listWords(from); s.wordsEnd > at {
+			return from
+		}
+	}
+	return at
 }
 
 func different(run []listWord) int {
@@ -90,7 +149,7 @@ func different(run []listWord) int {
 
 // wordNumber returns the place of a word in the list, -1 if it is not there.
 func wordNumber(word string) int {
-	if len(word) < 3 || len(word) > 8 {
+	if len(word) < 3 || len(word) > maxWord {
 		return -1
 	}
 	i, found := slices.BinarySearch(phraseWords(), strings.ToLower(word))
@@ -123,8 +182,11 @@ func phraseGap(text string, at int) (next, n int) {
 	return -1, -1
 }
 
-// phraseHolds checks the sum in the last bits of a phrase.
+// phraseHolds checks the sum in the last bits of a phrase, of which most words differ.
 func phraseHolds(words []listWord) bool {
+	if len(words) < minPhrase || len(words) > maxPhrase || len(words)%3 != 0 || 5*different(words) < 4*len(words) {
+		return false
+	}
 	var bits [maxPhrase * 11 / 8]byte // 33 bytes hold 264 bits
 	for i, w := range words {
 		for b := range 11 {

@@ -32,8 +32,9 @@ type scanner struct {
 	runs  [setCount]span
 	noEnd bool // there is no END line of a key block in the rest
 
-	wordsEnd int  // where the run of list words ends that was looked at last
-	inside   bool // the text was written in base64 in another
+	wordsEnd int          // where the run of list words ends that was looked at last
+	phrases  [][]listWord // those in it that are not reached yet
+	inside   bool         // the text was written in base64 in another
 }
 
 // span is where a run of bytes begins and ends.

@@ -46,8 +46,12 @@ func (e *Error) Error() string {
 // Check returns an *Error if there is a finding in text, else nil.
 func Check(text string) error { return failure(text, Find(text)) }
 
-// besideAdded is how much before what is added to a text is looked at with it.
-const besideAdded = 256
+const (
+	// besideAdded is how much before what is added to a text is looked at with it.
+	besideAdded = 256
+	// besideWords is how much more for the words of a wallet that come one by one.
+	besideWords = maxPhrase * (maxPhraseGap + maxWord)
+)
 
 // CheckChange is Check for an edit: values that were found in the old text as
 // well do not count. So whoever allowed a secret once can go on changing the
@@ -59,6 +63,7 @@ func CheckChange(old, text string) error {
 		for before > 0 && text[before-1] > ' ' && len(old)-before < 2*besideAdded { // no half of a word
 			before--
 		}
+		before = runAcross(text, before)
 	}
 	found := Find(text[before:])
 	if len(found) == 0 {

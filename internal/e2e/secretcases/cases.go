@@ -11,8 +11,11 @@ import (
 	"testing"
 )
 
-// Case is a text, and the kind of what is found in it; "" for nothing.
-type Case struct{ Name, Kind, Text string }
+// Case is a text, the kind of what is found in it, "" for nothing, and how often it is.
+type Case struct {
+	Name, Kind, Text string
+	Count            int
+}
 
 // All returns every case.
 func All(t testing.TB) []Case {
@@ -23,6 +26,7 @@ func All(t testing.TB) []Case {
 		Cases []struct {
 			Name, Kind string
 			Text       []string
+			Count      int
 		}
 	}
 	if err == nil {
@@ -33,7 +37,9 @@ func All(t testing.TB) []Case {
 	}
 	all := make([]Case, len(table.Cases))
 	for i, c := range table.Cases {
-		all[i] = Case{c.Name, c.Kind, strings.Join(c.Text, "")}
+		if all[i] = (Case{c.Name, c.Kind, strings.Join(c.Text, ""), c.Count}); c.Kind != "" {
+			all[i].Count = max(1, c.Count)
+		}
 	}
 	return all
 }

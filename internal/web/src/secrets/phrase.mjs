@@ -8,49 +8,88 @@ import { alnum, lower } from './sets.mjs';
 
 /** @typedef {import('./scan.mjs').Scanner} Scanner */
 /** @typedef {import('./scan.mjs').Finding} Finding */
-/** @typedef {{number: number, start: number, end: number}} ListWord */
+/** @typedef {{number: number, start: number, end: number, apart: boolean}} ListWord apart if more than blanks stand before it */
 
 const MIN = 12, MAX = 24, MORE = 4;
 const numbers = new Map(list.map((w, i) => [w, i]));
 
 /** @param {Scanner} s @param {number} at @returns {Finding | null} */
 export function phrase(s, at) {
-  if (at < s.wordsEnd) return null;
-  const { run, counted } = listWords(s, at);
-  const found = calledPhrase(s, run) ?? (counted && run.length <= MAX + MORE ? summed(run) : null);
-  return found && { kind: 'seed phrase', start: found[0].start, end: found[found.length - 1].end };
-}
-
-/** The first part of a run whose checksum holds, the longest there. @param {ListWord[]} run */
-function summed(run) {
-  for (let from = 0; from <= MORE; from++) {
-    for (let size = MAX; size >= MIN && size >= run.length - MORE; size -= 3) {
-      const part = run.slice(from, from + size);
-      if (part.length === size && 5 * different(part) >= 4 * size && holds(part)) return part;
-    }
+  if (at >= s.wordsEnd) s.phrases = phrasesFrom(s, at);
+  for (let words = s.phrases.shift(); words; words = s.phrases.shift()) {
+    if (words[0].start >= at) return { kind: 'seed phrase', start: words[0].start, end: words[words.length - 1].end };
   }
   return null;
 }
 
 /**
- * The words of the list that stand one after the other from a place on, at most one more
- * than there may be around a phrase, and whether the numbers between them count up.
+ * The phrases in the run of words that begins at a place: the one that is called so, and
+ * those behind it whose checksums hold.
+ * @param {Scanner} s @param {number} at @returns {ListWord[][]}
+ */
+function phrasesFrom(s, at) {
+  const { run, counted } = listWords(s, at);
+  const part = calledPhrase(s, run);
+  const rest = part ? run.slice(run.indexOf(part[0]) + part.length) : run;
+  return [...part ? [part] : [], ...counted && rest.length >= MIN ? summed(rest) : []];
+}
+
+/**
+ * The phrases of a run whose checksums hold: that or those two which it is, with a few
+ * words more at most, else those of its lines and items.
+ * @param {ListWord[]} run
+ */
+function summed(run) {
+  const found = summedWhole(run);
+  if (found.length) return found;
+  for (let from = 0, to = 1; from < run.length; from = to, to++) {
+    while (to < run.length && !run[to].apart) to++;
+    if (to - from >= MIN && to - from < run.length) found.push(...summedWhole(run.slice(from, to)));
+  }
+  return found;
+}
+
+/**
+ * The phrase or the two phrases that a run is, or its first part without a few words that
+ * is one, the longest there.
+ * @param {ListWord[]} run @returns {ListWord[][]}
+ */
+function summedWhole(run) {
+  for (let size = MIN; size <= Math.min(MAX, run.length - MIN); size += 3) {
+    const two = [run.slice(0, size), run.slice(size)];
+    if (!holds(run) && two.every(holds)) return two;
+  }
+  for (let from = 0; from <= MORE; from++) {
+    for (let size = MAX; size >= MIN && size >= run.length - MORE; size -= 3) {
+      const part = run.slice(from, from + size);
+      if (part.length === size && holds(part)) return [part];
+    }
+  }
+  return [];
+}
+
+/**
+ * The words of the list that stand one after the other from a place on, and whether the
+ * numbers between them count up, if there are any. Where they begin again behind a whole
+ * phrase, another run does.
  * @param {Scanner} s @param {number} at
  */
 function listWords(s, at) {
   /** @type {ListWord[]} */ const run = [];
-  let counted = true, last = 0;
+  let counted = true, last = 0, apart = false;
   for (let from = at; from >= 0 && from < s.text.length;) {
     const end = s.run(alnum, from);
     const number = end - from < 3 || end - from > 8 ? undefined : numbers.get(lower(s.text.slice(from, end)));
     if (number === undefined) break;
     s.wordsEnd = end;
-    if (run.length <= MAX + MORE) run.push({ number, start: from, end });
+    run.push({ number, start: from, end, apart });
     const [next, n] = gap(s.text, end);
+    if (n >= 0 && n <= Math.min(last, 1) && run.length >= MIN) break;
     if (n >= 0) {
       counted &&= n > last;
       last = n;
     }
+    apart = next > 0 && /[^ \t]/.test(s.text.slice(end, next));
     from = next;
   }
   return { run, counted };
@@ -66,8 +105,9 @@ function gap(text, at) {
   return between[0] && between[0].length <= 12 && !/\n[^]*\n/.test(between[0]) && /[A-Za-z]/.test(text[next] ?? '') ? [next, Number(between[1] ?? -1)] : [-1, -1];
 }
 
-/** The sum in the last bits of a phrase. @param {ListWord[]} words */
+/** The sum in the last bits of a phrase, of which most words differ. @param {ListWord[]} words */
 function holds(words) {
+  if (words.length < MIN || words.length > MAX || words.length % 3 || 5 * different(words) < 4 * words.length) return false;
   const bits = new Uint8Array(33);
   words.forEach((w, i) => {
     for (let b = 0; b < 11; b++) if (w.number >> (10 - b) & 1) bits[(11 * i + b) >> 3] |= 0x80 >> ((11 * i + b) & 7);

@@ -27,6 +27,8 @@ export class Scanner {
   noEnd = false;
   /** Where the run of list words ends that was looked at last. */
   wordsEnd = 0;
+  /** @type {import('./phrase.mjs').ListWord[][]} phrases in it that are not reached yet */
+  phrases = [];
 
   /** @param {string} text a character for each byte @param {boolean} inside whether it was written in base64 in another */
   constructor(text, inside = false) {
