@@ -52,7 +52,8 @@ is linked to a project (engramctl project), it belongs to that.
 
 It is answered once a relay has taken it; while none answers it is kept on this machine
 (engramctl outbox). --expires is when it is gone (engramctl mem set --help). Each time
-that eight more wait to be consolidated, as the local copy has them, stderr says so. Prints slug, size and hash, as mem set does.
+that eight more wait to be consolidated, as the local copy has them, stderr says so.
+Prints slug, size and hash, as mem set does.
 
 A text in which something looks like a key or a token is refused, unless
 --allow-secret is given.`,
