@@ -87,6 +87,9 @@ type Status struct {
 	Compared bool
 	// Rebased is how often a change was made again, on what others wrote meanwhile.
 	Rebased int
+	// Past says that what was written was stored, and that another version has taken its
+	// place since: no relay has it as what is there.
+	Past bool
 	// Queued says that the write waits on this machine until a relay answers.
 	Queued bool
 	// Waits says that a write waits on this machine, and that relays have a newer text than
@@ -120,11 +123,13 @@ func (s *Status) Sent(published []PublishStatus) {
 	s.Partial = s.Partial || Accepted(published) < len(published)
 }
 
-// Answered notes that relays have what they did not answer to: it was found there.
-func (s *Status) Answered() {
+// Found notes which relays have what was written, by their URLs: of those alone that did
+// not answer to it. Where there are none, it is in what they had before.
+func (s *Status) Found(at []string) {
 	s.Partial = true // others were not sent it
+	s.Past = len(at) == 0
 	for i := range s.Published {
-		if p := &s.Published[i]; Silent(p.Err) {
+		if p := &s.Published[i]; Silent(p.Err) && slices.Contains(at, p.URL) {
 			p.Accepted, p.Err = true, nil
 		}
 	}

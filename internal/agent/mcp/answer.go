@@ -77,8 +77,11 @@ func complaints(status client.Status) []string {
 	if status.BestEffort() {
 		out = append(out, "no relay decides between writers: base was best effort")
 	}
+	if status.Past {
+		out = append(out, "it was stored, and another version has taken its place since (its history shows both): do not write it again")
+	}
 	for _, p := range status.Published {
-		if !p.Accepted {
+		if !p.Accepted && !status.Past {
 			out = append(out, fmt.Sprintf("%s did not store it (%s): %s", quoted(p.URL), kind(p.Err), quoted(errorText(p.Err))))
 		}
 	}

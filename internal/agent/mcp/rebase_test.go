@@ -183,3 +183,11 @@ func TestTwoSessionsAtOnce(t *testing.T) {
 		t.Errorf("%d lines, %d of them different: %q", len(lines), len(sorted), lines)
 	}
 }
+
+// What was found in a history alone is on no relay as what is there.
+func TestStoredAndSuperseded(t *testing.T) {
+	got := complaints(client.Status{Past: true, Published: []client.PublishStatus{{URL: "wss://a", Err: client.ErrTimeout}}})
+	if len(got) != 1 || !strings.Contains(got[0], "another version has taken its place") {
+		t.Errorf("%q", got)
+	}
+}

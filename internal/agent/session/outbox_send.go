@@ -196,7 +196,9 @@ func (c *chain) settle(ctx context.Context) (err error) {
 	for i, w := range c.all {
 		there, asked := has[w.Sent]
 		if w.Sent != "" && !asked {
-			there, err = c.o.s.Memory.Has(ctx, c.slug, w.Sent)
+			var found memory.Found
+			found, err = c.o.s.Memory.Has(ctx, c.slug, w.Sent)
+			there = found.There
 			if errors.Is(err, client.ErrPartial) {
 				err = errUnsettled
 			}

@@ -50,6 +50,9 @@ func Explained(err error) error {
 		return err
 	}
 	text := "read it again and redo the change"
+	if errors.Is(err, client.ErrUnverified) {
+		text += " if it is not there"
+	}
 	if conflict.Sent {
 		text += "; what was sent is in mem log"
 	}

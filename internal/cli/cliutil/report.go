@@ -32,7 +32,7 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 			accepted++
 			continue
 		}
-		if !namesRelays(err) && !failed[p.URL] {
+		if !namesRelays(err) && !failed[p.URL] && !s.Past {
 			e.Note("%s did not take it: %v", p.URL, p.Err)
 		}
 	}
@@ -50,6 +50,8 @@ func (e *Env) ReportWith(s client.Status, err error, remedy string) error {
 	case s.Queued: // which is said on stdout
 	case s.Stale:
 		e.Note("no relay answers: this is what this machine has")
+	case s.Past:
+		e.Note("it was stored, and another version has taken its place since: engramctl mem log shows both")
 	case accepted < len(s.Published):
 		e.Note("written to %d of %d relays; %s", accepted, len(s.Published), remedy)
 	case s.Unknown != nil:
@@ -110,7 +112,7 @@ func ReportRelay(e *Env, r client.RelayStatus) {
 
 // namesRelays reports whether an error's text says what happened at each relay.
 func namesRelays(err error) bool {
-	return errors.Is(err, client.ErrNoRelay) || errors.Is(err, client.ErrPartial) || errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrUnverified)
+	return errors.Is(err, client.ErrNoRelay) || errors.Is(err, client.ErrPartial) || errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrUnverified) && !errors.Is(err, client.ErrConflict)
 }
 
 // ContractRemedy is for relays that did not take an event.

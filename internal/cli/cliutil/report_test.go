@@ -45,6 +45,8 @@ func TestReport(t *testing.T) {
 			&client.ConflictError{Reason: "other"}, false, "engramctl: wss://down failed: connection refused\n", exit.Conflict},
 		{"not taken everywhere", client.Status{Relays: []client.RelayStatus{good}, Published: []client.PublishStatus{took, refused}, Partial: true}, nil, false,
 			"engramctl: wss://down did not take it: blocked: quota\nengramctl: written to 1 of 2 relays; engramctl sync brings the others up to date\n", exit.OK},
+		{"stored, and superseded", client.Status{Published: []client.PublishStatus{refused}, Partial: true, Past: true}, nil, false,
+			"engramctl: it was stored, and another version has taken its place since: engramctl mem log shows both\n", exit.OK},
 		{"down for everything", client.Status{Relays: []client.RelayStatus{good, down, down}, Published: []client.PublishStatus{took, refused}, Partial: true}, nil, false,
 			"engramctl: wss://down failed: connection refused\nengramctl: written to 1 of 2 relays; engramctl sync brings the others up to date\n", exit.OK},
 		{"doubtful", client.Status{Relays: []client.RelayStatus{good}, Doubtful: 2}, nil, true,

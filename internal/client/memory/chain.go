@@ -133,18 +133,30 @@ func (m *reader) Lookup(ctx context.Context, ids []string) (found map[string][]s
 	return found, !a.Partial(), nil
 }
 
-// Has reports whether a relay has an event of the slug, or had it before another one took
-// its place. The error is that of Lookup, and client.ErrPartial where it is not known.
-func (m *Memory) Has(ctx context.Context, slug nipae.Slug, id string) (bool, error) {
+// Found is what a look-up of an event says.
+type Found struct {
+	There bool     // a relay has it, or had it before another one took its place
+	At    []string // URLs of the relays that have it
+	Sure  bool     // every relay showed its history too
+}
+
+// Has looks for an event of the slug. The error is that of Lookup, and client.ErrPartial
+// where it is not known.
+func (m *Memory) Has(ctx context.Context, slug nipae.Slug, id string) (Found, error) {
 	found, whole, err := m.Lookup(ctx, []string{id})
-	switch {
-	case err != nil || len(found[id]) > 0:
-		return err == nil, err
+	switch at := found[id]; {
+	case err != nil:
+		return Found{}, err
+	case len(at) > 0:
+		return Found{There: true, At: at, Sure: true}, nil
 	case !whole:
-		return false, client.ErrPartial
+		return Found{}, client.ErrPartial
 	}
-	versions, _, _ := m.Log(ctx, slug) // without an answer it is in doubt
-	return slices.ContainsFunc(versions, func(v Version) bool { return v.ID == id }), nil
+	versions, status, err := m.Log(ctx, slug) // without an answer it is in doubt
+	return Found{
+		There: slices.ContainsFunc(versions, func(v Version) bool { return v.ID == id }),
+		Sure:  (err == nil || errors.Is(err, client.ErrNotFound)) && !status.Partial && !slices.ContainsFunc(status.Relays, func(r client.RelayStatus) bool { return r.Err != nil }),
+	}, nil
 }
 
 // newPage is how many superseded events are asked for at a time that are newer

@@ -291,3 +291,31 @@ func TestLogWithoutHTTP(t *testing.T) {
 		}
 	}
 }
+
+func TestHas(t *testing.T) {
+	home, plain, other := bridgetest.Start(t).URL, clienttest.StartHoard(t, &clienttest.Hoard{}), clienttest.StartHoard(t, &clienttest.Hoard{})
+	old := clienttest.EngramAt(t, "agent", "owner", "mem/a", "old", 1_790_000_000)
+	head := clienttest.EngramAt(t, "agent", "owner", "mem/a", "head", 1_790_000_001)
+	put(t, []string{home}, old, head)
+	put(t, []string{plain}, old)
+	for name, c := range map[string]struct {
+		relays []string
+		id     string
+		want   string
+	}{
+		"one relay has it":       {[]string{home, other}, head.ID, fmt.Sprint(Found{There: true, At: []string{home}, Sure: true})},
+		"another has it still":   {[]string{home, plain}, old.ID, fmt.Sprint(Found{There: true, At: []string{plain}, Sure: true})},
+		"a history has it":       {[]string{home}, old.ID, fmt.Sprint(Found{There: true, Sure: true})},
+		"no history has it":      {[]string{home}, strings.Repeat("a", 64), fmt.Sprint(Found{Sure: true})},
+		"a relay has no history": {[]string{home, plain}, strings.Repeat("a", 64), fmt.Sprint(Found{})},
+		"a relay has nothing":    {[]string{bridgetest.Start(t).URL}, old.ID, fmt.Sprint(Found{Sure: true})},
+	} {
+		found, err := agentOf(t, "agent", "owner", c.relays, nil).Has(t.Context(), "mem/a", c.id)
+		if got := fmt.Sprint(found); err != nil || got != c.want {
+			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
+		}
+	}
+	if _, err := agentOf(t, "agent", "owner", []string{home, bridgetest.Down(t)}, nil).Has(t.Context(), "mem/a", strings.Repeat("a", 64)); !errors.Is(err, client.ErrPartial) {
+		t.Errorf("one does not answer: %v", err)
+	}
+}

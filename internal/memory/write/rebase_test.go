@@ -151,61 +151,114 @@ type remote struct {
 	status client.Status
 	err    error
 	after  string
-	has    bool
+	found  memory.Found
+	lost   error // of the look-up
 	asked  []string
 	sets   int
 }
 
 func (m *remote) Set(ctx context.Context, slug nipae.Slug, text string, o memory.SetOptions) (client.Entry, client.Status, error) {
 	m.sets++
+	if m.sets > 1 { // it is made again, on what is there
+		return m.shelf.Set(ctx, slug, text, o)
+	}
 	if m.after != "" {
 		m.texts[slug] = strings.ReplaceAll(m.after, "OURS", text)
 		theirs := entry(slug, m.texts[slug])
-		m.err = &client.ConflictError{Sent: true, Theirs: &theirs}
+		m.err = &client.ConflictError{Sent: client.Accepted(m.status.Published) > 0, Theirs: &theirs}
 	}
 	e := entry(slug, text)
 	e.ID = "ours"
 	return e, m.status, m.err
 }
 
-func (m *remote) Has(_ context.Context, slug nipae.Slug, id string) (bool, error) {
+func (m *remote) Has(_ context.Context, slug nipae.Slug, id string) (memory.Found, error) {
 	m.asked = append(m.asked, fmt.Sprint(slug, " ", id))
-	return m.has, nil
+	return m.found, m.lost
 }
 
 // What may be stored is looked up, and never sent twice.
 func TestNothingIsMadeTwice(t *testing.T) {
 	silent := []client.PublishStatus{{URL: "ws://one", Err: client.ErrNoRelay}}
 	accepted := []client.PublishStatus{{URL: "ws://one", Accepted: true}}
+	duplicate := []client.PublishStatus{{URL: "ws://two", Superseded: true, Err: client.ErrRefused}}
+	beside := slices.Concat(silent, duplicate)
+	decided := []client.PublishStatus{{URL: "ws://one", Err: &client.ConflictError{}}}
+	here := memory.Found{There: true, At: []string{"ws://one"}}
+	past, nowhere, unsure := memory.Found{There: true}, memory.Found{Sure: true}, memory.Found{}
+	newer := &client.ConflictError{Reason: "a newer version is stored"}
 	for name, c := range map[string]struct {
 		remote
 		stored bool
 		asked  int
+		sets   int // 0 for 1
+		took   int // relays
 	}{
-		"no answer, and it is there":       {remote{status: client.Status{Published: silent}, err: client.ErrNoRelay, has: true}, true, 1},
-		"no answer, and it is not":         {remote{status: client.Status{Published: silent}, err: client.ErrNoRelay}, false, 1},
-		"nothing was sent":                 {remote{err: client.ErrNoRelay, has: true}, false, 0},
-		"not read back, and it is there":   {remote{status: client.Status{Published: accepted}, err: client.ErrUnverified, has: true}, true, 1},
-		"another one took it":              {remote{status: client.Status{Published: accepted}, err: &client.ConflictError{Reason: "another relay has another version"}}, false, 0},
-		"another was made from it":         {remote{status: client.Status{Published: accepted, Decider: "ws://one"}, after: "OURS\ntheirs"}, true, 0},
-		"another came instead":             {remote{status: client.Status{Published: accepted, Decider: "ws://one"}, after: "theirs"}, false, 0},
-		"another, which nobody decided":    {remote{status: client.Status{Published: accepted}, after: "OURS\ntheirs"}, false, 0},
-		"the clock is wrong":               {remote{err: &client.PoisonedError{}}, false, 0},
-		"a relay refuses":                  {remote{err: client.ErrRefused}, false, 0},
-		"another, and it was deleted then": {remote{status: client.Status{Published: accepted, Decider: "ws://one"}, after: " "}, false, 0},
+		"no answer, and it is there":       {remote{status: client.Status{Published: silent}, err: client.ErrNoRelay, found: here}, true, 1, 0, 1},
+		"no answer, and it is not":         {remote{status: client.Status{Published: silent}, err: client.ErrNoRelay, found: nowhere}, false, 1, 0, 0},
+		"no answer, and none again":        {remote{status: client.Status{Published: silent}, err: client.ErrNoRelay, lost: client.ErrPartial}, false, 1, 0, 0},
+		"nothing was sent":                 {remote{err: client.ErrNoRelay, found: here}, false, 0, 0, 0},
+		"not read back, and it is there":   {remote{status: client.Status{Published: accepted}, err: client.ErrUnverified, found: here}, true, 1, 0, 1},
+		"another one took it":              {remote{status: client.Status{Published: accepted}, err: &client.ConflictError{Reason: "another relay has another version"}}, false, 0, 0, 1},
+		"another was made from it":         {remote{status: client.Status{Published: accepted, Decider: "ws://one"}, after: "OURS\ntheirs"}, true, 0, 0, 1},
+		"another came instead":             {remote{status: client.Status{Published: accepted, Decider: "ws://one"}, after: "theirs"}, false, 0, 0, 1},
+		"another, which nobody decided":    {remote{status: client.Status{Published: accepted}, after: "OURS\ntheirs"}, false, 0, 0, 1},
+		"the clock is wrong":               {remote{err: &client.PoisonedError{}}, false, 0, 0, 0},
+		"a relay refuses":                  {remote{err: client.ErrRefused}, false, 0, 0, 0},
+		"another, and it was deleted then": {remote{status: client.Status{Published: accepted, Decider: "ws://one"}, after: " "}, false, 0, 0, 1},
+		// A relay says that it has a newer version.
+		"beside silence, and it is there":       {remote{status: client.Status{Published: beside}, after: "OURS\ntheirs", found: here}, true, 1, 0, 1},
+		"beside silence, and it was there":      {remote{status: client.Status{Published: beside}, after: "OURS\ntheirs", found: past}, true, 1, 0, 0},
+		"beside silence, it was, and is gone":   {remote{status: client.Status{Published: beside}, after: "theirs", found: past}, false, 1, 0, 0},
+		"beside silence, and that is unread":    {remote{status: client.Status{Published: beside}, err: newer, found: past}, false, 1, 0, 0},
+		"beside silence, and it is nowhere":     {remote{status: client.Status{Published: beside}, after: "theirs", found: nowhere}, true, 1, 2, 0},
+		"beside silence, and no answer":         {remote{status: client.Status{Published: beside}, after: "theirs", lost: client.ErrPartial}, false, 1, 0, 0},
+		"sent again, and it was there":          {remote{status: client.Status{Published: duplicate}, after: "OURS\ntheirs", found: past}, true, 1, 0, 0},
+		"sent again, and it is nowhere":         {remote{status: client.Status{Published: duplicate}, after: "OURS\ntheirs", found: nowhere}, true, 1, 2, 0},
+		"no history, and another holds it":      {remote{status: client.Status{Published: duplicate}, after: "OURS\ntheirs", found: unsure}, false, 1, 0, 0},
+		"no history, and another does not":      {remote{status: client.Status{Published: duplicate}, after: "theirs", found: unsure}, true, 1, 2, 0},
+		"no history, and the other is unread":   {remote{status: client.Status{Published: duplicate}, err: newer, found: unsure}, false, 1, 0, 0},
+		"a relay decides for another":           {remote{status: client.Status{Published: decided, Decider: "ws://one"}, err: newer}, true, 0, 2, 0},
+		"a relay has it, and says to have more": {remote{status: client.Status{Published: duplicate}, after: "OURS", found: here}, true, 1, 0, 0},
 	} {
 		m := c.remote
 		m.shelf = newShelf("mem/x", "new old\n")
+		m.status.Published = slices.Clone(m.status.Published)
 		w := &Writer{Memory: &m, Pause: func(context.Context, int) error { return nil }}
 		r, err := w.Append(t.Context(), "mem/x", "new", memory.SetOptions{})
-		if (err == nil) != c.stored || m.sets != 1 || len(m.asked) != c.asked || c.asked > 0 && m.asked[0] != "mem/x ours" {
+		if (err == nil) != c.stored || m.sets != max(c.sets, 1) || len(m.asked) != c.asked || c.asked > 0 && m.asked[0] != "mem/x ours" {
 			t.Errorf("%s: %v, sent %d times, asked %v", name, err, m.sets, m.asked)
 		}
-		if c.stored && client.Accepted(r.Status.Published) != 1 {
+		if client.Accepted(r.Status.Published) != c.took {
 			t.Errorf("%s: %+v", name, r.Status)
 		}
 		if c.after != "" && c.stored && r.Text != m.texts["mem/x"] {
 			t.Errorf("%s: it answers with %q", name, r.Text)
+		}
+		if c.sets == 0 && r.Status.Past != (c.found.There && len(c.found.At) == 0) {
+			t.Errorf("%s: in the past: %t", name, r.Status.Past)
+		}
+		if doubt := strings.HasPrefix(name, "no history") || strings.HasPrefix(name, "beside silence, and no answer"); doubt && err != nil && (!errors.Is(err, client.ErrUnverified) || !errors.Is(err, client.ErrConflict)) {
+			t.Errorf("%s: it is not said to be in doubt: %v", name, err)
+		}
+		if conflict, ok := errors.AsType[*client.ConflictError](err); ok && c.found.There && !conflict.Sent {
+			t.Errorf("%s: it is not said that it was sent", name)
+		}
+	}
+}
+
+// Who edits a file does not write twice either.
+func TestNothingIsRevisedTwice(t *testing.T) {
+	duplicate := []client.PublishStatus{{URL: "ws://two", Superseded: true, Err: client.ErrRefused}}
+	for _, c := range []struct {
+		found memory.Found
+		want  int
+	}{{memory.Found{There: true}, 1}, {memory.Found{Sure: true}, 2}, {memory.Found{}, 1}} {
+		m := &remote{status: client.Status{Published: slices.Clone(duplicate)}, after: "OURS\nold\n", found: c.found}
+		m.shelf = newShelf("mem/x", "old\n")
+		_, err := Revise(t.Context(), &Writer{Memory: m}, "mem/x", "old\n", "new\n", memory.SetOptions{})
+		if m.sets != c.want || len(m.asked) != 1 || (err == nil) != (c.found.There || c.found.Sure) {
+			t.Errorf("%+v: %v, %d writes, asked %v", c.found, err, m.sets, m.asked)
 		}
 	}
 }
@@ -217,19 +270,26 @@ func TestRevise(t *testing.T) {
 		old, theirs, text string
 		want              string // the body; "" for a conflict
 	}{
-		"nobody wrote":              {"a\nb\n", "", "a\nc\n", "a\nc\n"},
-		"a line":                    {"a\nb\nc\n", "a\nb\nc\nd\n", "a\nB\nc\n", "a\nB\nc\nd\n"},
-		"a line at the end":         {"a\n", "0\na\n", "a\nb\n", "0\na\nb\n"},
-		"no line end":               {"a", "a\ntheirs", "a\nb\n", "a\nb\ntheirs"},
-		"a line in the middle":      {"a\nb\n", "a\nb\nc\n", "a\nx\nb\n", "a\nx\nb\nc\n"},
-		"lines away":                {"a\nb\nc\n", "a\nb\nc\nd\n", "a\n", "a\nd\n"},
-		"a line that stands twice":  {"a\nb\na\nc\n", "a\nb\na\nc\nd\n", "a\nb\nA\nc\n", "a\nb\nA\nc\nd\n"},
-		"beneath fields":            {fields + "a\nb\n", fields + "a\nb\nc\n", fields + "a\nB\n", "a\nB\nc\n"},
-		"fields":                    {fields + "a\nb\n", fields + "a\nb\nc\n", "---\ntags: [b]\n---\na\nB\n", ""},
-		"the same line":             {"a\nb\n", "a\nx\n", "a\ny\n", ""},
-		"everywhere":                {"a\nb\nc\n", "0\nb\nc\n", "A\nb\nC\n", ""},
-		"a line among many like it": {strings.Repeat("a\n", 60_000/2), strings.Repeat("a\n", 60_000/2) + "b\n", "A\n" + strings.Repeat("a\n", 60_000/2-1), ""},
-		"a new memory":              {"", "theirs\n", "mine\n", ""},
+		"nobody wrote":                 {"a\nb\n", "", "a\nc\n", "a\nc\n"},
+		"a line":                       {"a\nb\nc\n", "a\nb\nc\nd\n", "a\nB\nc\n", "a\nB\nc\nd\n"},
+		"a line at the end":            {"a\n", "0\na\n", "a\nb\n", "0\na\nb\n"},
+		"no line end":                  {"a", "a\ntheirs", "a\nb\n", "a\nb\ntheirs"},
+		"a line in the middle":         {"a\nb\n", "a\nb\nc\n", "a\nx\nb\n", "a\nx\nb\nc\n"},
+		"lines away":                   {"a\nb\nc\n", "a\nb\nc\nd\n", "a\n", "a\nd\n"},
+		"a line that stands twice":     {"a\nb\na\nc\n", "a\nb\na\nc\nd\n", "a\nb\nA\nc\n", "a\nb\nA\nc\nd\n"},
+		"beneath fields":               {fields + "a\nb\n", fields + "a\nb\nc\n", fields + "a\nB\n", "a\nB\nc\n"},
+		"fields":                       {fields + "a\nb\n", fields + "a\nb\nc\n", "---\ntags: [b]\n---\na\nB\n", ""},
+		"the same line":                {"a\nb\n", "a\nx\n", "a\ny\n", ""},
+		"everywhere":                   {"a\nb\nc\n", "0\nb\nc\n", "A\nb\nC\n", ""},
+		"a line among many like it":    {strings.Repeat("a\n", 60_000/2), strings.Repeat("a\n", 60_000/2) + "b\n", "A\n" + strings.Repeat("a\n", 60_000/2-1), ""},
+		"the start of a longer line":   {"port 80", "port 8080", "port 81", ""},
+		"the end of a longer line":     {"done\n", "not done\n", "finished\n", ""},
+		"lines of which one is longer": {"a\nb\n", "xa\nb\n", "A\nB\n", ""},
+		"a line beside a longer one":   {"done", "not done\ndone", "finished", "not done\nfinished"},
+		"a line that is two by then":   {"a\nb\n", "a\nb\nb\n", "a\nB\n", ""},
+		"without the last line end":    {"a\nb\n", "a\nb\nc\n", "a\nB", "a\nB\nc\n"},
+		"without the last line":        {"a\nb", "a\nb\nc\n", "a\n", "a\nc\n"},
+		"a new memory":                 {"", "theirs\n", "mine\n", ""},
 	} {
 		s := newShelf()
 		if c.old != "" {
