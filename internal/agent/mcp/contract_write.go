@@ -5,6 +5,7 @@ import (
 	"context"
 	"strings"
 
+	"engramd/internal/client"
 	"engramd/internal/client/contract"
 	"engramd/internal/platform/timeparse"
 )
@@ -115,6 +116,6 @@ func (s *contractTools) contractSay(ctx context.Context, in contractSayIn) (cont
 		if err != nil {
 			return contractSayOut{}, contractFailed(err, status, true)
 		}
-		return contractSayOut{ContractID: id, Entry: s.entryOf(contract.Contract{}, e), EventID: e.EventID, StoredOn: stored(status), answer: contractAnswer(status)}, nil
+		return contractSayOut{ContractID: id, Entry: s.entryOf(contract.Contract{}, e), EventID: e.EventID, StoredOn: client.Accepted(status.Published), answer: contractAnswer(status)}, nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
@@ -52,7 +53,7 @@ func (s *writeTools) rename(ctx context.Context, in renameIn) (renameOut, error)
 
 // renamed is the answer of a rename, also of one that did not reach all.
 func (s *writeTools) renamed(from nipae.Slug, r write.Renamed) renameOut {
-	out := renameOut{Slug: string(r.Slug), From: string(from), Removed: r.Kept == nil, Hash: r.Hash, StoredOn: stored(r.Status), answer: s.m.calls.answerOf(r.Status)}
+	out := renameOut{Slug: string(r.Slug), From: string(from), Removed: r.Kept == nil, Hash: r.Hash, StoredOn: client.Accepted(r.Status.Published), answer: s.m.calls.answerOf(r.Status)}
 	why := func(slug nipae.Slug, err error) string {
 		return s.m.calls.failure(&about{error: err, slug: slug, write: true}).Code
 	}

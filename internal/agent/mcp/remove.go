@@ -41,7 +41,7 @@ func (s *writeTools) remove(ctx context.Context, in deleteIn) (deleteOut, error)
 		if err != nil {
 			return deleteOut{}, &about{error: err, slug: slug, status: status, entry: e, write: true}
 		}
-		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: stored(status), answer: s.m.calls.answerOf(status)}, nil
+		return deleteOut{Slug: string(slug), Deleted: true, StoredOn: client.Accepted(status.Published), answer: s.m.calls.answerOf(status)}, nil
 	})
 }
 

@@ -213,18 +213,8 @@ func (s *memories) written(e client.Entry, outcome string, status client.Status)
 	if e.Expires > 0 {
 		out.Expires = stamp(e.Expires)
 	}
-	if out.StoredOn = stored(status); out.Queued {
+	if out.StoredOn = client.Accepted(status.Published); out.Queued {
 		out.warn("%s", session.Kept)
 	}
 	return out
-}
-
-// stored counts the relays that took the write.
-func stored(status client.Status) (n int) {
-	for _, p := range status.Published {
-		if p.Accepted {
-			n++
-		}
-	}
-	return n
 }
