@@ -12,12 +12,13 @@ import (
 // Values that were taken apart or wrapped, on purpose or by a program.
 
 // separator returns how long the separator at a position is, 0 if there is
-// none: space, a line end, a sign, or a character without width.
+// none: space, a line end, a sign with which values are split, joined or quoted, or a
+// character without width.
 func separator(text string, at int) int {
 	if at >= len(text) {
 		return 0
 	}
-	if strings.IndexByte(" \t\r\n.,:;-_|/*", text[at]) >= 0 {
+	if strings.IndexByte(" \t\r\n.,:;-_|/*+='\"", text[at]) >= 0 {
 		return 1
 	}
 	switch r, size := utf8.DecodeRuneInString(text[at:]); r {
@@ -80,22 +81,27 @@ func bechHolds(text string) bool {
 }
 
 // groupedHex finds 64 hex digits in groups of one size with signs or line ends
-// between them, beside a word that says that they are secret.
+// between them, as code writes bytes too, beside a word that says that they are secret.
 func (s *scanner) groupedHex(at int) (Finding, bool) {
 	const digits = 64
+	start := at + marker(s.text, at)
+	if at > 0 && s.text[at-1] == '\\' && s.text[at] == 'x' {
+		start = at + 1
+	}
 	size := 0
-	for size < digits && at+size < len(s.text) && hex.has(s.text[at+size]) {
+	for size < digits && start+size < len(s.text) && hex.has(s.text[start+size]) {
 		size++
 	}
 	if size < 2 || size > 32 || digits%size != 0 {
 		return Finding{}, false
 	}
-	end, between := at+size, ""
+	end, between := start+size, ""
 	for range digits/size - 1 {
 		next := end
-		for next < len(s.text) && next-end < maxSeparators && strings.IndexByte(" \t\r\n:-._,", s.text[next]) >= 0 {
-			next++
+		for range maxSeparators {
+			next += separator(s.text, next)
 		}
+		next += marker(s.text, next)
 		if next == end || !hexGroup(s.text, next, size) {
 			return Finding{}, false
 		}
@@ -104,10 +110,20 @@ func (s *scanner) groupedHex(at int) (Finding, bool) {
 	if end < len(s.text) && (alnum.has(s.text[end]) || strings.HasPrefix(s.text[end:], between) && hexGroup(s.text, end+len(between), size)) {
 		return Finding{}, false
 	}
-	if distinct(s.text[at:end]) < 8 || !s.saidSecret(at, end) {
+	if distinct(s.text[start:end]) < 8 || !s.saidSecret(at, end) {
 		return Finding{}, false
 	}
-	return Finding{Kind: "secret key in hex", Start: at, End: end}, true
+	return Finding{Kind: "secret key in hex", Start: start, End: end}, true
+}
+
+// marker returns how long what code writes before a byte in hex is, 0 if there is none.
+func marker(text string, at int) int {
+	for _, mark := range []string{"0x", "0X", `\x`} {
+		if strings.HasPrefix(text[at:], mark) {
+			return len(mark)
+		}
+	}
+	return 0
 }
 
 // hexGroup reports whether so many hex digits, and no more, stand at a

@@ -39,14 +39,38 @@ func (s *scanner) addressPassword(at int) (Finding, bool) {
 var standInsJSON []byte
 
 // standIns are words of several languages in a password that only stands for one, in
-// small letters as far as they are ASCII. The owner's page reads the same file.
+// small letters as far as they are ASCII. The owner's page reads the same file. Short
+// ones in ASCII stand by themselves: names and random letters have them inside.
 var standIns = sync.OnceValue(func() []string { return read[[]string](standInsJSON) })
 
 // made reports whether a password only stands for one.
 func made(value string) bool {
 	lower := strings.ToLower(value)
-	return value == "" || strings.ContainsAny(value, "${}[]<>*%…") && !strings.Contains(value, "%2") && !strings.Contains(value, "%4") ||
-		distinct(lower) < 3 || slices.ContainsFunc(standIns(), func(word string) bool { return strings.Contains(lower, word) })
+	if value == "" || strings.ContainsAny(value, "${}[]<>*%…") && !strings.Contains(value, "%2") && !strings.Contains(value, "%4") || distinct(lower) < 3 {
+		return true
+	}
+	return slices.ContainsFunc(standIns(), func(word string) bool {
+		return strings.Contains(lower, word) && (len(word) >= 8 || word[0] > 0x7f || alone(lower, word))
+	})
+}
+
+// alone reports whether a word stands somewhere in a text with no letter of ASCII beside
+// it; its last letter may be repeated.
+func alone(text, word string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], word)
+		if i < 0 {
+			return false
+		}
+		i += from
+		from = i + len(word)
+		for from < len(text) && text[from] == word[len(word)-1] {
+			from++
+		}
+		if (i == 0 || !isLetter(rune(text[i-1]))) && (from == len(text) || !isLetter(rune(text[from]))) {
+			return true
+		}
+	}
 }
 
 // passwordWords begin what says what a password is.

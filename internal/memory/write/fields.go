@@ -193,9 +193,14 @@ func standsFor(line string) bool {
 	words := strings.Trim(line, marks)
 	around := strings.Replace(line, words, "", 1)
 	marked := strings.Contains(around, "...") || strings.Contains(around, "…")
-	for _, mark := range []string{"//", "/*", "<", "(", "{", "[", "（", "【", "*", "_"} {
-		marked = marked || strings.HasPrefix(line, mark) && !strings.HasPrefix(line, "[[")
+	stressed := strings.TrimLeft(line, "*_") // a heading as much as an aside
+	for _, mark := range []string{"//", "/*", "<", "(", "{", "[", "（", "【"} {
+		marked = marked || strings.HasPrefix(stressed, mark) && !strings.HasPrefix(stressed, "[[")
 	}
 	words = strings.Join(strings.Fields(words), " ")
-	return onlyDots.MatchString(line) || marked && (named.MatchString(words) || elsewhere.MatchString(words)) || (marked || strings.HasPrefix(line, "#")) && leftOut.MatchString(words)
+	if onlyDots.MatchString(line) || marked && named.MatchString(words) {
+		return true
+	}
+	marked = marked || stressed != line
+	return marked && elsewhere.MatchString(words) || (marked || strings.HasPrefix(line, "#")) && leftOut.MatchString(words)
 }

@@ -5,8 +5,9 @@ import { alnum, base64url, bech, distinct, hex, lower } from './sets.mjs';
 
 /** @typedef {import('./scan.mjs').Finding} Finding */
 
-// Space, a line end, a sign, or a character without width, in UTF-8.
-const SEPARATOR = /[ \t\r\n.,:;_|/*-]|\xc2[\xad\xa0]|\xe2\x80[\x8b-\x8d\xaf]|\xe2\x81\xa0|\xef\xbb\xbf/y;
+// Space, a line end, a sign with which values are split, joined or quoted, or a character
+// without width, in UTF-8.
+const SEPARATOR = /[ \t\r\n.,:;_|/*+='"-]|\xc2[\xad\xa0]|\xe2\x80[\x8b-\x8d\xaf]|\xe2\x81\xa0|\xef\xbb\xbf/y;
 
 /** @param {Scanner} s @param {number} at @returns {number} the bytes of a separator there */
 function separator(s, at) {
@@ -51,23 +52,30 @@ function bechHolds(human, data) {
   return sum === 1;
 }
 
-/** 64 hex digits in groups of one size with signs or line ends between them. @param {Scanner} s @param {number} at @returns {Finding | null} */
+/** The bytes of what code writes before a byte in hex. @param {string} text @param {number} at */
+const marker = (text, at) => ['0x', '0X', '\\x'].some((mark) => text.startsWith(mark, at)) ? 2 : 0;
+
+/** 64 hex digits in groups of one size with signs or line ends between them, as code writes bytes too. @param {Scanner} s @param {number} at @returns {Finding | null} */
 export function groupedHex(s, at) {
+  const start = at + (s.text[at] === 'x' && s.text[at - 1] === '\\' ? 1 : marker(s.text, at));
   let size = 0;
-  while (size < 64 && s.has(hex, at + size)) size++;
+  while (size < 64 && s.has(hex, start + size)) size++;
   if (size < 2 || size > 32 || 64 % size) return null;
   const group = (/** @type {number} */ from) => {
     for (let i = 0; i < size; i++) if (!s.has(hex, from + i)) return false;
     return !s.has(hex, from + size);
   };
-  let end = at + size, between = '';
+  let end = start + size, between = '';
   for (let i = 1; i < 64 / size; i++) {
-    between = /^[ \t\r\n:._,-]*/.exec(s.text.slice(end, end + 8))?.[0] ?? '';
-    if (!between || !group(end + between.length)) return null;
-    end += between.length + size;
+    let next = end;
+    for (let j = 0; j < 8; j++) next += separator(s, next);
+    next += marker(s.text, next);
+    if (next === end || !group(next)) return null;
+    between = s.text.slice(end, next);
+    end = next + size;
   }
   if (s.has(alnum, end) || s.text.startsWith(between, end) && group(end + between.length)) return null;
-  return distinct(s.text.slice(at, end)) < 8 || !saidSecret(s, at, end) ? null : { kind: 'secret key in hex', start: at, end };
+  return distinct(s.text.slice(start, end)) < 8 || !saidSecret(s, at, end) ? null : { kind: 'secret key in hex', start, end };
 }
 
 const MIN_ENCODED = 32;

@@ -18,14 +18,16 @@ export function addressPassword(s, at) {
   return { kind: 'password in an address', start: from + colon + 1, end: from + last };
 }
 
-// A character for each byte, as in the text.
-const words = standIns.map((w) => String.fromCharCode(...new TextEncoder().encode(w)));
+// A character for each byte, as in the text. Short ones in ASCII stand by themselves,
+// their last letter perhaps repeated: names and random letters have them inside.
+const words = standIns.map((w) => String.fromCharCode(...new TextEncoder().encode(w)))
+  .map((w) => new RegExp(/^[a-z-]{1,7}$/.test(w) ? `(?<![a-z])${w}${w.slice(-1)}*(?![a-z])` : w));
 
 /** Whether a password only stands for one. @param {string} value */
 function made(value) {
   const s = lower(value);
   return value === '' || /[${}[\]<>*%]|\xe2\x80\xa6/.test(value) && !value.includes('%2') && !value.includes('%4')
-    || distinct(s) < 3 || words.some((w) => s.includes(w));
+    || distinct(s) < 3 || words.some((w) => w.test(s));
 }
 
 /** "password is …", "password for the door: …", "PASSWORD=…". @param {Scanner} s @param {number} at @returns {Finding | null} */
