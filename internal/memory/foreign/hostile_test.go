@@ -44,6 +44,8 @@ func TestLeft(t *testing.T) {
 		{"deep JSON in a line", "mcp-memory", "a.jsonl", strings.Repeat(`{"a":`, 100_000), 0, "not a line"},
 		{"deep JSON in letta", "letta", "a.af", strings.Repeat(`{"agents":[`, 500_000), 0, "neither an agent file"},
 		{"a long line", "mcp-memory", "a.jsonl", strings.Repeat("a", maxLine+1), 0, "a line of more than"},
+		{"a long value", "mcp-memory", "a.jsonl", strings.Repeat("{\"a\":\n\""+strings.Repeat("a", maxLine)+"\"}\n", 2), 0, "a value of more than"},
+		{"many values that break off", "mem0", "a.jsonl", strings.Repeat("{\n}\n", 100_000) + "{", 0, "not a memory"},
 		{"NUL in JSON", "mem0", "a.json", `[{"id":"1","memory":"a\u0000b"}]`, 0, "a NUL"},
 		{"not UTF-8 in JSON", "letta", "a.json", "[{\"label\":\"a\",\"value\":\"\xff\"}]", 0, "not UTF-8"},
 		{"JSON without memories", "mem0", "a.json", `{"a":1}`, 0, "no memories"},

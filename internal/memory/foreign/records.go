@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -60,20 +62,30 @@ func readMem0(r *reader) {
 	r.files(nil, func(name string) {
 		switch ext := strings.ToLower(path.Ext(name)); {
 		case ext == ".jsonl" || ext == ".ndjson":
-			r.values(name, func(n int, value []byte) { r.mem0Memory(name, "line "+number(n), value) })
+			r.values(name, func(n int, value []byte) {
+				if mem0Many(value) {
+					r.mem0JSON(name, value)
+				} else {
+					r.mem0Memory(name, "line "+number(n), value)
+				}
+			})
 		case ext == ".json" || r.only != "":
-			r.mem0JSON(name)
+			if raw, ok := r.export(name); ok {
+				r.mem0JSON(name, raw)
+			}
 		default:
 			r.leaveFile(name)
 		}
 	})
 }
 
-func (r *reader) mem0JSON(name string) {
-	raw, ok := r.export(name)
-	if !ok {
-		return
-	}
+// mem0Many reports whether a value is a list or an answer, and no memory.
+func mem0Many(value []byte) bool {
+	var f struct{ Results, Memories []json.RawMessage }
+	return bytes.HasPrefix(value, []byte("[")) || json.Unmarshal(value, &f) == nil && (f.Results != nil || f.Memories != nil)
+}
+
+func (r *reader) mem0JSON(name string, raw []byte) {
 	var f mem0File
 	var list []json.RawMessage
 	var err error
@@ -177,9 +189,20 @@ type graphValue struct {
 	Name         string            `json:"name"`
 	EntityType   string            `json:"entityType"`
 	Observations []json.RawMessage `json:"observations"`
-	From         string            `json:"from"`
-	To           string            `json:"to"`
+	From         maybe             `json:"from"`
+	To           maybe             `json:"to"`
 	RelationType string            `json:"relationType"`
+}
+
+// maybe is a text, "" for anything else: an entity may have a member of that name.
+type maybe string
+
+func (m *maybe) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		*m = maybe(text)
+	}
+	return nil
 }
 
 // graphValues are those of a value in server-memory's file: it, or in what people keep of
@@ -217,7 +240,7 @@ func (r *reader) graph(name string) {
 		switch { // read_graph may leave the type out
 		case err != nil:
 			r.leave(where, "not a line of a knowledge graph")
-		case (g.Type == "entity" || g.Type == "" && g.From == "") && strings.TrimSpace(g.Name) != "":
+		case (g.Type == "entity" || g.Type == "") && strings.TrimSpace(g.Name) != "":
 			d := entities[g.Name]
 			if d == nil {
 				d = &draft{file: name, part: g.Name, slug: []string{g.Name}, names: []string{g.Name}, tags: []string{g.EntityType}}
@@ -250,8 +273,8 @@ func (r *reader) graph(name string) {
 		}
 	})
 	for i, g := range relations {
-		if d := entities[g.From]; d != nil {
-			d.relations = append(d.relations, relation{g.RelationType, g.To})
+		if d := entities[string(g.From)]; d != nil {
+			d.relations = append(d.relations, relation{g.RelationType, string(g.To)})
 		} else {
 			r.leave(at[i], "a relation of %s, which is no entity here", g.From)
 		}
@@ -268,16 +291,29 @@ func listItem(text string) string {
 }
 
 // values calls visit for each value of JSON in a file, with the line on which it
-// begins, from 1: the one that the file is, or all those of each line, since two writers
-// at once leave no line end between theirs. The rest of a line that is none comes too.
+// begins, from 1: the one that the file is or those that follow each other in it, on
+// however many lines; of a file with anything else in it those of each line, since two
+// writers at once leave no line end between theirs. The rest of a line that is none comes too.
 func (r *reader) values(name string, visit func(n int, value []byte)) {
 	raw, ok := r.read(name, maxExport)
 	if !ok {
 		return
 	}
-	if notText(string(raw)) == "" && json.Valid(raw) {
-		visit(1, raw)
-		return
+	if notText(string(raw)) == "" {
+		if json.Valid(raw) {
+			visit(1, bytes.TrimSpace(raw))
+			return
+		}
+		if sequence(raw, func(int, []byte) {}) {
+			sequence(raw, func(n int, value []byte) {
+				if len(value) > maxLine {
+					r.leave(place(name, n), "a value of more than %d bytes", maxLine)
+					return
+				}
+				visit(n, value)
+			})
+			return
+		}
 	}
 	n := 0
 	for line := range strings.Lines(string(raw)) {
@@ -300,6 +336,23 @@ func (r *reader) values(name string, visit func(n int, value []byte)) {
 				visit(n, value)
 			}
 		}
+	}
+}
+
+// sequence calls visit for one value of JSON after the other, and reports whether there
+// is nothing else. It holds one at a time.
+func sequence(raw []byte, visit func(n int, value []byte)) bool {
+	in := json.NewDecoder(bytes.NewReader(raw))
+	for n, at := 1, 0; ; {
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return errors.Is(err, io.EOF)
+		}
+		end := int(in.InputOffset())
+		n += bytes.Count(raw[at:end-len(value)], []byte("\n"))
+		visit(n, value)
+		n += bytes.Count(value, []byte("\n"))
+		at = end
 	}
 }
 
