@@ -145,6 +145,8 @@ type ConflictError struct {
 	// Sent says that our version was accepted by a relay before the other one
 	// was seen. It is then in that relay's history.
 	Sent bool
+	// Busy says that it never was this write's turn: nothing was compared or sent.
+	Busy bool
 	// Reason is for a person.
 	Reason string
 }

@@ -117,6 +117,9 @@ func plain(err error) *Failure {
 }
 
 func conflicting(a *about, c *client.ConflictError) *Failure {
+	if c.Busy {
+		return &Failure{Code: CodeBusy, Message: "The memory at " + name(a.slug) + " is being written faster than once a second. Nothing was written.", Action: "Call again in a moment; write less often."}
+	}
 	f := &Failure{Code: CodeConflict, Theirs: theirsOf(c.Theirs), Message: "The memory at " + name(a.slug) + " is another version than the change was made for. Nothing was written."}
 	if c.Sent || len(a.status.Published) > 0 {
 		f.Message = "Somebody else changed " + name(a.slug) + " at the same time, and their version counts, not yours."

@@ -32,7 +32,7 @@ const (
 	CodeCore        = "core_protected"    // the core cannot be deleted
 	CodeNoAPI       = "no_api"            // no relay has the contract API, which this needs
 	CodeReadOnly    = "read_only"         // an owner cannot write
-	CodeBusy        = "busy"              // too many calls at once
+	CodeBusy        = "busy"              // too many calls or writes at once
 	CodeCancelled   = "cancelled"         // the call was given up before anything was asked or written
 	CodeInternal    = "internal"          // a fault of the server
 )

@@ -168,6 +168,7 @@ func TestWritesThatFail(t *testing.T) {
 		saysNot string
 	}{
 		{"conflict before", &client.ConflictError{Theirs: &theirs}, client.Status{}, CodeConflict, []string{theirs.Hash, "Nothing was written", "base"}, ""},
+		{"busy", &client.ConflictError{Busy: true}, client.Status{}, CodeBusy, []string{"once a second", "Nothing was written", "in a moment"}, "another version"},
 		{"conflict after", &client.ConflictError{Theirs: &theirs, Sent: true}, accepted, CodeConflict, []string{theirs.Hash, "their version counts"}, "Nothing was written"},
 		{"conflict at the relay", &client.ConflictError{}, lost, CodeConflict, []string{"their version counts", "memory_read"}, "Nothing was written"},
 		{"deleted meanwhile", &client.ConflictError{Theirs: &gone}, client.Status{}, CodeConflict, []string{"deleted at 2023-11-14", "without base"}, ""},

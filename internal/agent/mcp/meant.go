@@ -105,13 +105,13 @@ func meantValue(name string, t reflect.Type, raw json.RawMessage) (json.RawMessa
 
 // spelt returns what a text is that stands where another type is wanted, nil for nothing.
 func spelt(t reflect.Type, raw json.RawMessage, text string) json.RawMessage {
-	valid := json.Valid([]byte(text))
+	valid, texts := json.Valid([]byte(text)), t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String
 	switch {
 	case t.Kind() == reflect.Bool:
 		return json.RawMessage(strings.ToLower(text)) // as Python has them
-	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.String && text != "null" && (!strings.HasPrefix(text, "[") || strings.HasPrefix(text, "[[") && !valid): // a link
+	case texts && text != "null" && (!strings.HasPrefix(text, "[") || !valid && !strings.HasPrefix(strings.TrimSpace(text[1:]), `"`)): // no list that was cut off
 		return slices.Concat([]byte("["), raw, []byte("]"))
-	case valid && text[0] != '"':
+	case valid && text[0] != '"' && !(texts && text == "null"): // which may be a text
 		return json.RawMessage(text)
 	}
 	return nil

@@ -43,6 +43,7 @@ func TestArgumentsAreMeant(t *testing.T) {
 		// Lists.
 		{`{"texts":"[\"a\",\"b\"]"}`, `{"texts":["a","b"]}`}, {`{"texts":" [] "}`, `{"texts":[]}`}, {`{"texts":"a"}`, `{"texts":["a"]}`},
 		{`{"texts":"a, \"b"}`, `{"texts":["a, \"b"]}`}, {`{"texts":"5"}`, `{"texts":["5"]}`}, {`{"texts":""}`, `{"texts":[""]}`}, {`{"texts":"[[mem/a]]"}`, `{"texts":["[[mem/a]]"]}`},
+		{`{"texts":"[WIP] atlas"}`, `{"texts":["[WIP] atlas"]}`}, {`{"texts":"[urgent]"}`, `{"texts":["[urgent]"]}`}, {`{"texts":"["}`, `{"texts":["["]}`}, {`{"texts":"[1] a"}`, `{"texts":["[1] a"]}`},
 		{`{"numbers":"[1, 2]"}`, `{"numbers":[1,2]}`}, {`{"numbers":["1","-2"]}`, `{"numbers":[1,-2]}`}, {`{"numbers":"[\"1\"]"}`, `{"numbers":[1]}`},
 		{`{"any":"[{\"a\":\"5\"}]"}`, `{"any":[{"a":"5"}]}`},
 		// Numbers.
@@ -54,7 +55,7 @@ func TestArgumentsAreMeant(t *testing.T) {
 		{`{"by":"{\"joy\":0.5}"}`, `{"by":{"joy":0.5}}`}, {`{"by":{"joy":"0.5"}}`, `{"by":{"joy":0.5}}`}, {`{"by":"{\"joy\":\"0.5\"}"}`, `{"by":{"joy":0.5}}`},
 		{`{"inner":"{\"yes\":\"true\",\"text\":\"5\"}"}`, `{"inner":{"yes":true,"text":"5"}}`},
 		// A null is none, as a text too.
-		{`{"whole":"null","yes":"null","texts":"null","by":"null","text":"a"}`, `{"text":"a"}`},
+		{`{"whole":"null","yes":"null","numbers":"null","by":"null","text":"a"}`, `{"text":"a"}`},
 		// What is no argument, or no object, is the SDK's.
 		{`{"other":"5"}`, ``}, {`[]`, ``}, {`null`, ``}, {``, ``}, {`"{}"`, ``}, {`{"whole":`, ``}, {`{ "whole": 5 }`, ``},
 	} {
@@ -89,6 +90,8 @@ func TestWhatCannotBeMeantIsNamed(t *testing.T) {
 		`{"text":["a"]}`:                      "text must be a text.",
 		`{"maybe":true}`:                      "maybe must be a text.",
 		`{"texts":"[\"a\""}`:                  `texts must be a list, and each of it a text.`,
+		`{"texts":"null"}`:                    `texts must be a list, and each of it a text.`, // a text, or none
+		`{"texts":"[ \"a\", b]"}`:             `texts must be a list, and each of it a text.`,
 		`{"texts":"[1]"}`:                     "texts[0] must be a text.",
 		`{"texts":"[[\"a\"]]"}`:               "texts[0] must be a text.",
 		`{"texts":5}`:                         "texts must be a list, and each of it a text",
@@ -140,6 +143,10 @@ func TestToolsTakeWhatIsMeant(t *testing.T) {
 	}
 	if got := ask[searchOut](p, "memory_search", args{"query": "1", "tags": `["x"]`, "limit": "5"}); got.Total != 1 {
 		t.Errorf("%+v", got)
+	}
+	ask[writeOut](p, "memory_write", args{"slug": "t/a", "tags": "[WIP] atlas"})
+	if f := frontmatter.Parse(m.texts["mem/t/a"]).Fields(); !slices.Equal(f.Tags, []string{"[WIP] atlas"}) {
+		t.Errorf("%v", f.Tags)
 	}
 	ask[writeOut](p, "memory_write", args{"slug": "t/a", "tags": "[]"})
 	if f := frontmatter.Parse(m.texts["mem/t/a"]).Fields(); len(f.Tags) != 0 {

@@ -49,6 +49,9 @@ func Explained(err error) error {
 	if !errors.As(err, &conflict) {
 		return err
 	}
+	if conflict.Busy {
+		return fmt.Errorf("%w; try again in a moment", err)
+	}
 	text := "read it again and redo the change"
 	if errors.Is(err, client.ErrUnverified) {
 		text += " if it is not there"

@@ -74,7 +74,7 @@ func TestBusy(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var conflict *client.ConflictError
-	if _, _, err := m.Set(ctx, "mem/a", "x", SetOptions{}); !errors.As(err, &conflict) || err.Error()[:14] != "conflict: busy" || waits == 0 {
+	if _, _, err := m.Set(ctx, "mem/a", "x", SetOptions{}); !errors.As(err, &conflict) || !conflict.Busy || err.Error()[:14] != "conflict: busy" || waits == 0 {
 		t.Errorf("%v after %d waits", err, waits)
 	}
 	if h.Count() != 1 {

@@ -125,7 +125,7 @@ func (m *Memory) write(ctx context.Context, slug nipae.Slug, o SetOptions, compo
 			return entry, status, err
 		}
 		if waited += pause; waited > burstPatience {
-			return entry, status, &client.ConflictError{Reason: "busy: this memory is being written faster than once a second; nothing was published"}
+			return entry, status, &client.ConflictError{Busy: true, Reason: "busy: this memory is being written faster than once a second; nothing was published"}
 		}
 		longer, cancel := beyond(ctx)
 		defer cancel()

@@ -22,13 +22,13 @@ const (
 
 // rebasing makes a change, and, as long as the caller gave no base, makes it again where
 // somebody else wrote first: on what is there then, if the place is. It does so after a
-// conflict of which nothing was stored, and nothing else; where that is not known, it is
+// conflict of texts of which nothing was stored, within the time of ctx, and nothing else; where that is not known, it is
 // looked up, and not made twice. added are its words.
 func rebasing(ctx context.Context, w *Writer, slug nipae.Slug, base, added string, change func() (Result, error)) (Result, error) {
 	r, err := change()
 	for n := 1; base == "" && err != nil; n++ {
 		var again bool
-		if r, again, err = stored(ctx, w, slug, added, r, err); !again || n > rebases || pause(ctx, w, n) != nil {
+		if r, again, err = stored(ctx, w, slug, added, r, err); !again || n > rebases || pause(ctx, w, n) != nil || ctx.Err() != nil {
 			return r, err
 		}
 		next, failed := change()
@@ -50,7 +50,7 @@ func stored(ctx context.Context, w *Writer, slug nipae.Slug, added string, r Res
 	case conflicts && conflict.Sent && conflict.Theirs != nil && r.Status.Decider != "" && holds(conflict.Theirs.Text, r.Text, added):
 		r.Entry = *conflict.Theirs // made from ours, before we had looked again
 		return r, false, nil
-	case !conflicts, conflict.Sent, client.Accepted(r.Status.Published) > 0:
+	case !conflicts, conflict.Busy, conflict.Sent, client.Accepted(r.Status.Published) > 0:
 		return r, false, err
 	case !doubtful(r.Status.Published):
 		return r, true, err

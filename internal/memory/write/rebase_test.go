@@ -113,6 +113,11 @@ func TestConflictsStay(t *testing.T) {
 	}
 	s = newShelf("mem/x", "old\n")
 	w, _ = s.met(1, line)
+	if _, err := w.Append(ctx, "mem/x", "new", memory.SetOptions{}); !errors.Is(err, client.ErrConflict) || s.writes > 0 {
+		t.Errorf("out of time after the pause: %v", err)
+	}
+	s = newShelf("mem/x", "old\n")
+	w, _ = s.met(1, line)
 	w.Pause = nil // a random moment
 	if r, err := w.Append(t.Context(), "mem/x", "new", memory.SetOptions{}); err != nil || r.Status.Rebased != 1 {
 		t.Errorf("%+v, %v", r, err)
@@ -218,6 +223,7 @@ func TestNothingIsMadeTwice(t *testing.T) {
 		"no history, and another holds it":      {remote{status: client.Status{Published: duplicate}, after: "OURS\ntheirs", found: unsure}, false, 1, 0, 0},
 		"no history, and another does not":      {remote{status: client.Status{Published: duplicate}, after: "theirs", found: unsure}, true, 1, 2, 0},
 		"no history, and the other is unread":   {remote{status: client.Status{Published: duplicate}, err: newer, found: unsure}, false, 1, 0, 0},
+		"the memory is busy":                    {remote{err: &client.ConflictError{Busy: true}}, false, 0, 0, 0},
 		"a relay decides for another":           {remote{status: client.Status{Published: decided, Decider: "ws://one"}, err: newer}, true, 0, 2, 0},
 		"a relay has it, and says to have more": {remote{status: client.Status{Published: duplicate}, after: "OURS", found: here}, true, 1, 0, 0},
 	} {

@@ -27,7 +27,7 @@ func Revise(ctx context.Context, w *Writer, slug nipae.Slug, old, text string, o
 		return r, err
 	}
 	r, again, err := stored(ctx, w, slug, by, r, err)
-	if !again {
+	if !again || ctx.Err() != nil {
 		return r, err
 	}
 	o.Base = ""
