@@ -30,6 +30,7 @@ var aliases = map[string][]string{
 	"relation":   {"as"},
 	"verdict":    {"as"},
 	"label":      {"text"},
+	"session":    {"id"},
 	"plan":       {"plan_id", "id"},
 	"operations": {"ops"},
 	"limit":      {"n_results", "page_size", "top_k"},

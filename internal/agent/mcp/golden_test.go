@@ -32,6 +32,7 @@ func offered(t *testing.T, o options) offer {
 	t.Helper()
 	o.Memory, o.Contracts, o.Proposals = newFake(), &fakeContracts{}, &fakeProposals{}
 	o.Snapshot = func(context.Context, string) (session.Snapshot, error) { return session.Snapshot{}, session.ErrNothing }
+	o.Why = neverTold
 	p := connect(t, newServer(o))
 	init := p.InitializeResult()
 	tools, err1 := p.ListTools(t.Context(), nil)
@@ -313,7 +314,7 @@ func arguments(tool *sdk.Tool) string {
 	var names map[string]any
 	_ = json.Unmarshal(in.Properties, &names)
 	var out []string
-	for _, name := range []string{"slug", "contract_id", "id", "reason", "mode", "undo", "expires", "as", "seed", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
+	for _, name := range []string{"slug", "contract_id", "id", "session", "prompt", "reason", "mode", "undo", "expires", "as", "seed", "description", "worker", "amount_sats", "deadline", "arbitrator", "decider", "expirer", "status", "note", "content", "type", "visibility",
 		"author", "attachments", "with", "poster", "query", "old_str", "new_str", "verdict", "slugs", "plan", "operations", "force", "occurrence", "from", "to", "relation", "strength", "remove", "mend_links", "text", "due", "every", "trigger", "where", "action", "base", "version", "tags", "salience", "supersedes", "trust", "allow_placeholder", "allow_secret", "prefix", "after", "last", "offset", "max_bytes", "budget_bytes", "types", "since", "until", "emotion", "links", "min_trust", "states", "all_projects", "detail", "limit", "label"} {
 		if _, ok := names[name]; !ok {
 			continue

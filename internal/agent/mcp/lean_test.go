@@ -55,7 +55,7 @@ func TestLean(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	p := connect(t, newServer(options{Memory: newFake(), Mind: anyMind(), Proposals: &fakeProposals{}}))
+	p := connect(t, newServer(options{Memory: newFake(), Mind: anyMind(), Proposals: &fakeProposals{}, Why: neverTold}))
 	for _, a := range aside.All {
 		if _, err := p.CallTool(t.Context(), callOf(a.Tool, args{})); err != nil && a.Tool != "memory_snapshot" {
 			t.Errorf("%s cannot be called: %v", a.Tool, err)
@@ -71,7 +71,7 @@ func TestLean(t *testing.T) {
 // former are the tools that a person allowed before there was memory_more, those that say
 // they destroy something left out, and those that write nothing.
 var former = []string{"memory_append", "memory_done", "memory_edit", "memory_feedback", "memory_history", "memory_intend", "memory_link", "memory_list", "memory_note", "memory_proposals",
-	"memory_read", "memory_recall", "memory_rename", "memory_restore", "memory_search", "memory_snapshot", "memory_stats", "memory_write", "mind_prepare", "mind_dream"}
+	"memory_read", "memory_recall", "memory_rename", "memory_restore", "memory_search", "memory_snapshot", "memory_stats", "memory_why", "memory_write", "mind_prepare", "mind_dream"}
 
 // TestMoreReachesNothingElse: what a person allows reaches nothing that was not allowed
 // before, and nothing that destroys, whatever the argument says.
@@ -115,7 +115,7 @@ func TestAsidesAnswerAsBefore(t *testing.T) {
 	given := map[string]args{
 		"memory_append": {"slug": "a", "text": "more"}, "memory_history": {"slug": "a", "limit": 3}, "memory_restore": {"slug": "a", "id": "2026-01-31T12:00:00Z"},
 		"memory_rename": {"slug": "a", "to": "c", "mend_links": true}, "memory_link": {"slug": "c", "to": "b", "as": "supports", "strength": 0.5},
-		"memory_stats": {}, "memory_intend": {"text": "Water the plants.", "slug": "intentions/plants", "due": "2030-01-01T09:00:00Z"}, "memory_done": {"slug": "intentions/plants", "as": "cancel"},
+		"memory_stats": {}, "memory_why": {"session": "s", "prompt": 3}, "memory_intend": {"text": "Water the plants.", "slug": "intentions/plants", "due": "2030-01-01T09:00:00Z"}, "memory_done": {"slug": "intentions/plants", "as": "cancel"},
 		"memory_feedback": {"slug": "c", "as": "useful"}, "memory_proposals": {}, "memory_accept": {"id": "0123456789"}, "memory_reject": {"id": "0123456789", "reason": "no"},
 		"mind_prepare": {"max_bytes": 32768}, "mind_dream": {}, "mind_undo": {"plan": anyPlan, "force": true}, "memory_snapshot": {},
 	}
@@ -124,6 +124,7 @@ func TestAsidesAnswerAsBefore(t *testing.T) {
 		m := newFake()
 		m.texts["mem/a"], m.texts["mem/b"] = "about [[mem/b]]", "x"
 		p := unitServer(t, m, func(o *options) {
+			o.Why = neverTold
 			o.Mind, o.Proposals = &Mind{Plans: func(string) Plans { return &fakePlans{} }, Judge: anyMind().Judge}, &fakeProposals{}
 		})
 		for _, a := range aside.All {

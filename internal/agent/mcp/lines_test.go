@@ -181,7 +181,7 @@ func TestIDInFlight(t *testing.T) {
 }
 
 // TestEndWhateverIsInFlight: once the input has ended, a call that never ends keeps the
-// server for lastAnswers, and no longer.
+// server for stdio.LastAnswers, and no longer.
 func TestEndWhateverIsInFlight(t *testing.T) {
 	t.Parallel()
 	m := slow{newFake(), make(chan struct{}, 9), make(chan struct{})}
@@ -192,7 +192,7 @@ func TestEndWhateverIsInFlight(t *testing.T) {
 	if err := newServer(options{Memory: m, Timeout: time.Hour}).Run(t.Context(), strings.NewReader(in), &out); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(began); took < lastAnswers || len(m.asked) != 1 {
+	if took := time.Since(began); took < stdio.LastAnswers || len(m.asked) != 1 {
 		t.Errorf("it ended after %v", took)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/session"
+	"engramd/internal/agent/why"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
@@ -43,6 +44,7 @@ type options struct {
 	Scope     func(ctx context.Context) recallanswer.Scope
 	Wake      func(ctx context.Context) briefing.Options
 	Proposals Proposals
+	Why       func(ctx context.Context, session string, prompt *int64) (why.Answer, error)
 	ReadOnly  bool
 	Kept      func(ctx context.Context) bool
 	Each      bool
@@ -55,7 +57,7 @@ type options struct {
 
 // newServer returns a Server with those parts.
 func newServer(o options) *Server {
-	to := Options{Files: o.Files, Mind: o.Mind, Contracts: o.Contracts, Kept: o.Kept, Each: o.Each, Version: cmp.Or(o.Version, "dev"), Timeout: cmp.Or(o.Timeout, 30*time.Second), Clock: o.Clock,
+	to := Options{Files: o.Files, Mind: o.Mind, Contracts: o.Contracts, Why: o.Why, Kept: o.Kept, Each: o.Each, Version: cmp.Or(o.Version, "dev"), Timeout: cmp.Or(o.Timeout, 30*time.Second), Clock: o.Clock,
 		Log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
 	if o.Memory != nil {
 		to.Session = parts{o.Memory, o}

@@ -11,6 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"engramd/internal/agent/mcp/stdio"
+	"engramd/internal/agent/why"
 	"engramd/internal/memory/write"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	// Contracts is contract memory, for the contract tools; nil, and a memory that is
 	// not writable, leaves them out.
 	Contracts Contracts
+	// Why says what a session was told unasked: session.Live.Why. nil leaves that out.
+	Why func(ctx context.Context, session string, prompt *int64) (why.Answer, error)
 	// Each lists every tool by itself, and with all arguments.
 	Each bool
 	// Kept reports whether what is replaced is kept as a version: then the tools that
@@ -117,7 +120,7 @@ func New(o Options) *Server {
 
 // Run serves one peer over a stream of lines in each direction, usually stdio,
 // until the peer closes its side (nil, once every call is answered, or after
-// lastAnswers), ctx ends (nil; calls under way are given up), or the stream breaks. It
+// stdio.LastAnswers), ctx ends (nil; calls under way are given up), or the stream breaks. It
 // writes nothing but the protocol to out.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.serve(ctx, &stdio.Transport{In: in, Out: out, Long: CodeTooLarge})
@@ -127,12 +130,16 @@ func (s *Server) serve(ctx context.Context, t sdk.Transport) error {
 	defer s.calls.end()
 	stop := context.AfterFunc(ctx, s.calls.end)
 	defer stop()
-	err := s.run(ctx, &answering{Transport: t, limit: min(s.o.Timeout, lastAnswers), life: s.calls.life, end: s.calls.end, clock: s.o.Clock})
+	err := s.run(ctx, &stdio.Answering{Transport: t, Limit: min(s.o.Timeout, stdio.LastAnswers), Life: s.calls.life, End: s.calls.end,
+		Arrived: func() *sdk.RequestExtra { return arrived(s.o.Clock()) }})
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil
 	}
 	return err
 }
+
+// lastWords is how long calls that are given up may take to end.
+const lastWords = 500 * time.Millisecond
 
 // run serves until the transport ends, and does not wait long for calls that do not.
 func (s *Server) run(ctx context.Context, t sdk.Transport) error {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 
 	"engramd/internal/agent/briefing"
 	"engramd/internal/agent/hook"
+	"engramd/internal/agent/why"
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation/plans"
 	"engramd/internal/memory/intentions"
@@ -302,6 +304,15 @@ func (v *Live) Snapshots() func(ctx context.Context, label string) (Snapshot, er
 	return v.o.Snapshot
 }
 
+// Why says what a session was told unasked: why.Of, "" being the session of the harness. It
+// needs a state.
+func (v *Live) Why(ctx context.Context, id string, prompt *int64) (why.Answer, error) {
+	if own, ok := v.served(ctx); ok {
+		id = cmp.Or(id, own.ID)
+	}
+	return why.Of(ctx, v.state.Turns, v.Source(), Name(id), prompt)
+}
+
 // Judge is Session.Judge by the state that is open, which there must be.
 func (v *Live) Judge(ctx context.Context, useful bool, slugs []nipae.Slug) (budget int, err error) {
 	return v.s.Judge(ctx, v.state, useful, slugs)
@@ -338,7 +349,7 @@ func (v *Live) countWrite(ctx context.Context, slugs []string) {
 	}
 	links := ""
 	if one.Folder != "" && slices.ContainsFunc(slugs, func(slug string) bool { return project.Own(slug, one.Project) }) {
-		links = v.linkedBy(ctx, one.Folder, slugs)
+		links = linkedBy(ctx, v, one.Folder, slugs)
 	}
 	if err := v.state.Sessions.Wrote(ctx, one.ID, func(string) string { return links }); err != nil {
 		v.log.Warn("a write is not counted", "error", err)
@@ -348,7 +359,7 @@ func (v *Live) countWrite(ctx context.Context, slugs []string) {
 // linkedBy returns the clone that a write of the agent links to its project: one
 // whose project no other folder of this machine has, and that had no memory; "" for
 // none.
-func (v *Live) linkedBy(ctx context.Context, folder string, slugs []string) string {
+func linkedBy(ctx context.Context, v *Live, folder string, slugs []string) string {
 	at, err := StandingOf(ctx, v.state, folder)
 	if err != nil || at.Linked || len(at.Others)+len(at.Shared) > 0 || !slices.ContainsFunc(slugs, func(slug string) bool { return project.Own(slug, at.Name) }) {
 		return ""

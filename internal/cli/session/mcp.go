@@ -209,6 +209,9 @@ func serve(ctx context.Context, env *cliutil.Env, s *session.Session, f *clisnap
 // offer has the server offer the tools for a memory that were chosen.
 func offer(o *mcp.Options, tools []string, live *session.Live) {
 	o.Each = slices.Contains(tools, eachTool)
+	if live.Keeps() {
+		o.Why = live.Why
+	}
 	memories := slices.Contains(tools, memoryTools)
 	switch {
 	case slices.Contains(tools, fileTools) && memories:

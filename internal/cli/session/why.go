@@ -5,49 +5,22 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/session"
+	agentwhy "engramd/internal/agent/why"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/client"
 	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
 )
 
-// whyOut is `why --json`.
-type whyOut struct {
-	Session string    `json:"session"`
-	Harness string    `json:"harness"`
-	Turns   []turnOut `json:"turns"`
-}
-
-type turnOut struct {
-	Prompt   int64     `json:"prompt"` // 0 is the start of the session, or that after a compaction
-	Time     string    `json:"time"`
-	Silent   string    `json:"silent,omitempty"` // "late" or "failed": nothing was told
-	Told     []textOut `json:"told"`
-	Withheld []textOut `json:"withheld"`
-}
-
-type textOut struct {
-	Slug     string `json:"slug"`
-	Version  string `json:"version,omitempty"` // left out where no relay had it
-	Reason   string `json:"reason"`
-	Replaced bool   `json:"replaced"` // by now there is another version, or none
-}
-
 // silences say what a turn's note means.
 var silences = map[string]string{memorystate.Late: "not answered in time", memorystate.Failed: "nothing was told: the memory could not be read, or the answer did not reach the agent"}
 
-const (
-	knownSessions = 5  // that are named where one is not known
-	maxShownID    = 16 // digits of a version
-)
+const maxShownID = 16 // digits of a version
 
 // NewWhy returns engramctl why.
 func NewWhy(env *cliutil.Env) *cobra.Command {
@@ -91,64 +64,26 @@ func why(ctx context.Context, env *cliutil.Env, id string, prompt int64) error {
 		return err
 	}
 	defer state.Close()
-	newest, err := state.Turns.Newest(ctx, knownSessions)
-	if err != nil || len(newest) == 0 {
-		return cmp.Or(err, fmt.Errorf("%w: no session was told anything by a hook in the last 30 days", client.ErrNotFound))
+	of := &prompt
+	if prompt < 0 {
+		of = nil
 	}
-	turns, err := state.Turns.Of(ctx, cmp.Or(id, newest[0]))
-	if err != nil || len(turns) == 0 {
-		return cmp.Or(err, fmt.Errorf("%w: nothing is known of that session; the last ones are %s", client.ErrNotFound, strings.Join(newest, ", ")))
+	var source answer.Source
+	if kept, err := s.Copies.OnDisk(ctx); kept != nil && err == nil {
+		defer func() { _ = kept.Leave() }()
+		source = s.OnDisk(ctx, kept, state)
 	}
-	out := whyOut{Session: turns[0].ID, Harness: turns[0].Harness, Turns: []turnOut{}}
-	replaced := replacedIn(ctx, s, state)
-	for _, t := range turns {
-		if prompt < 0 || t.Prompt == prompt {
-			out.Turns = append(out.Turns, turnOf(t, replaced))
-		}
-	}
-	if len(out.Turns) == 0 {
-		return fmt.Errorf("%w: nothing is known of prompt %d of session %s, which had %d", client.ErrNotFound, prompt, out.Session, turns[len(turns)-1].Prompt)
+	out, err := agentwhy.Of(ctx, state.Turns, source, id, of)
+	if err != nil {
+		return err
 	}
 	if env.Flags.JSON {
 		return env.PrintJSON(out)
 	}
-	return out.print(env)
+	return printWhy(env, out)
 }
 
-// replacedIn says which versions are no longer the newest, by the copy of this machine;
-// none where there is no copy.
-func replacedIn(ctx context.Context, s *session.Session, state *memorystate.State) func(memorystate.Told) bool {
-	now := map[string]string{}
-	kept, err := s.Copies.OnDisk(ctx)
-	if kept == nil || err != nil {
-		return func(memorystate.Told) bool { return false }
-	}
-	defer func() { _ = kept.Leave() }()
-	err = s.OnDisk(ctx, kept, state).Read(ctx, func(v answer.View) error {
-		for _, h := range v.Heads() {
-			now[h.Slug] = h.ID
-		}
-		return nil
-	})
-	return func(t memorystate.Told) bool { return err == nil && t.Event != "" && now[t.Slug] != t.Event }
-}
-
-func turnOf(t memorystate.Turn, replaced func(memorystate.Told) bool) turnOut {
-	out := turnOut{Prompt: t.Prompt, Time: t.Seen.Format(time.RFC3339), Told: []textOut{}, Withheld: []textOut{}}
-	if silences[t.Note] != "" {
-		out.Silent = t.Note
-	}
-	for _, text := range t.Texts {
-		to := &out.Told
-		if text.Withheld {
-			to = &out.Withheld
-		}
-		*to = append(*to, textOut{text.Slug, text.Event, text.Reason, replaced(text)})
-	}
-	return out
-}
-
-func (o whyOut) print(env *cliutil.Env) error {
+func printWhy(env *cliutil.Env, o agentwhy.Answer) error {
 	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "session %s of %s\n", o.Session, o.Harness)
 	for _, t := range o.Turns {
@@ -167,7 +102,7 @@ func (o whyOut) print(env *cliutil.Env) error {
 	return w.Flush()
 }
 
-func lines(w io.Writer, how string, texts []textOut) {
+func lines(w io.Writer, how string, texts []agentwhy.Text) {
 	for _, t := range texts {
 		if t.Replaced {
 			t.Reason += " (replaced)"

@@ -1,4 +1,4 @@
-package mcp
+package stdio
 
 import (
 	"context"
@@ -9,41 +9,34 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// answering is a transport that reports the end of its input only once every
+// Answering is a transport that reports the end of its input only once every
 // call is answered. When the SDK sees the end it gives up calls and stops
 // writing; but a peer that has closed its side, like a shell that pipes a file,
 // still reads.
-type answering struct {
+type Answering struct {
 	sdk.Transport
-	limit time.Duration // how long to wait for the answers
-	life  context.Context
-	end   func() // gives up what is not answered then
-	clock func() time.Time
+	Limit   time.Duration // how long to wait for the answers
+	Life    context.Context
+	End     func()                   // gives up what is not answered then
+	Arrived func() *sdk.RequestExtra // is noted of a call that came
 }
 
-const (
-	// lastAnswers is how long a peer that has closed its side gets answers.
-	lastAnswers = 4 * time.Second
-	// lastWords is how long calls that are given up may take to end.
-	lastWords = 500 * time.Millisecond
-)
+// LastAnswers is how long a peer that has closed its side gets answers.
+const LastAnswers = 4 * time.Second
 
 // Connect implements sdk.Transport.
-func (a *answering) Connect(ctx context.Context) (sdk.Connection, error) {
+func (a *Answering) Connect(ctx context.Context) (sdk.Connection, error) {
 	conn, err := a.Transport.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &answeringConn{Connection: conn, limit: a.limit, life: a.life, end: a.end, clock: a.clock, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
+	return &answeringConn{Connection: conn, Answering: a, idle: make(chan struct{}, 1), closed: make(chan struct{})}, nil
 }
 
 type answeringConn struct {
 	sdk.Connection
-	limit time.Duration
-	life  context.Context
-	end   func()
-	clock func() time.Time
-	idle  chan struct{} // has a token when a call was answered and none is open
+	*Answering
+	idle chan struct{} // has a token when a call was answered and none is open
 
 	mu     sync.Mutex
 	open   int // calls without an answer
@@ -56,14 +49,14 @@ func (c *answeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	msg, err := c.Connection.Read(ctx)
 	if err != nil {
 		c.settle(ctx)
-		c.end()
+		c.End()
 		return msg, err
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
 		c.mu.Lock()
 		c.open++
 		c.mu.Unlock()
-		req.Extra = arrived(c.clock())
+		req.Extra = c.Arrived()
 	}
 	return msg, nil
 }
@@ -92,7 +85,7 @@ func (c *answeringConn) Close() error {
 
 // settle waits until nothing is open.
 func (c *answeringConn) settle(ctx context.Context) {
-	timeout := time.NewTimer(c.limit)
+	timeout := time.NewTimer(c.Limit)
 	defer timeout.Stop()
 	for {
 		c.mu.Lock()
@@ -105,7 +98,7 @@ func (c *answeringConn) settle(ctx context.Context) {
 		case <-c.idle:
 		case <-c.closed:
 			return
-		case <-c.life.Done():
+		case <-c.Life.Done():
 			return
 		case <-ctx.Done():
 			return
