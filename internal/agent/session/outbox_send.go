@@ -166,7 +166,7 @@ func (c *chain) send(ctx context.Context) error {
 		if head.Hash != "" && text == head.Text {
 			return c.stored(ctx, c.all)
 		}
-		err = c.write(ctx, c.slug, text, head)
+		published, err := c.write(ctx, c.slug, text, head)
 		var conflict *client.ConflictError
 		switch {
 		case err == nil:
@@ -175,6 +175,15 @@ func (c *chain) send(ctx context.Context) error {
 				c.out.Rebased++
 			}
 			return c.stored(ctx, c.all)
+		case errors.As(err, &conflict) && conflict.Busy:
+			return c.note(ctx, memorystate.Outbox.Held, err)
+		case errors.As(err, &conflict) && write.Doubtful(published):
+			switch err := c.settle(ctx); {
+			case errors.Is(err, errUnsettled):
+				return c.note(ctx, memorystate.Outbox.Held, err)
+			case err != nil || len(c.all) == 0:
+				return err
+			}
 		case errors.As(err, &conflict):
 			c.doubt = c.doubt || conflict.Sent
 		case rebased && errors.Is(err, client.ErrTooLarge):
@@ -278,19 +287,26 @@ func (c *chain) head(ctx context.Context) (head client.Entry, partial bool, err 
 	return head, status.Partial, err
 }
 
-// write writes a text where the head is, or nothing.
-func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head client.Entry) error {
+// write writes a text where the head is, or nothing. published is what the relays said
+// that it was sent to.
+func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head client.Entry) (published []client.PublishStatus, err error) {
 	m := c.o.s.Memory
 	set := func(so memory.SetOptions) error {
 		so.AllowEmpty = true
 		if slug == c.slug {
 			so.Expires = c.asked()
-			so.Signed = func(id string) error { return c.state.Outbox.Signed(ctx, id, ids(c.all)...) }
+			so.Signed = func(id string) error {
+				for i := range c.all {
+					c.all[i].Sent = id
+				}
+				return c.state.Outbox.Signed(ctx, id, ids(c.all)...)
+			}
 		}
-		_, _, err := m.kept(ctx)(m.Memory.Set(ctx, slug, text, so))
+		_, status, err := m.kept(ctx)(m.Memory.Set(ctx, slug, text, so))
+		published = append(published, status.Published...)
 		return err
 	}
-	err := set(memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone)})
+	err = set(memory.SetOptions{Base: cmp.Or(head.Hash, memory.BaseNone)})
 	if head.Hash == "" && errors.Is(err, client.ErrPartial) { // as who writes without a base
 		err = set(memory.SetOptions{Check: func(old, _ string) error {
 			if old != "" {
@@ -299,7 +315,7 @@ func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head cl
 			return nil
 		}})
 	}
-	return err
+	return published, err
 }
 
 // errUnfit means that a write cannot be made on the text that is there.
@@ -366,7 +382,7 @@ func (c *chain) apart(ctx context.Context) error {
 	slug := apart.Slug(last.ID)
 	text, err := apart.Unit{Of: string(c.slug), Written: last.At, Text: last.Text}.Render()
 	if err == nil {
-		err = c.write(ctx, slug, text, client.Entry{})
+		_, err = c.write(ctx, slug, text, client.Entry{})
 	}
 	if errors.Is(err, client.ErrConflict) {
 		if there, _, failed := c.o.s.Memory.Get(ctx, slug); failed == nil && there.Text == text {

@@ -52,7 +52,7 @@ func stored(ctx context.Context, w *Writer, slug nipae.Slug, added string, r Res
 		return r, false, nil
 	case !conflicts, conflict.Busy, conflict.Sent, client.Accepted(r.Status.Published) > 0:
 		return r, false, err
-	case !doubtful(r.Status.Published):
+	case !Doubtful(r.Status.Published):
 		return r, true, err
 	}
 	keeper, ok := w.Memory.(keeper)
@@ -91,9 +91,9 @@ func (e *doubtError) Error() string {
 
 func (e *doubtError) Unwrap() []error { return []error{client.ErrUnverified, e.conflict} }
 
-// doubtful reports whether a relay may have what was sent, though none said that it took
+// Doubtful reports whether a relay may have what was sent, though none said that it took
 // it: it did not answer, or has a newer version, which may have been made from ours.
-func doubtful(published []client.PublishStatus) bool {
+func Doubtful(published []client.PublishStatus) bool {
 	return client.FateOf(published) == client.Unknown || slices.ContainsFunc(published, func(s client.PublishStatus) bool { return s.Superseded })
 }
 
