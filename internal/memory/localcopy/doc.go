@@ -14,6 +14,10 @@
 // or lies, takes nothing from this machine. Whoever follows moves such heads into the
 // agent's state (package state), so that the file may be deleted.
 //
+// Of what has expired (NIP-40) the newest row of an address stays, without its text, so
+// that an older version of a relay that was away is no memory again. Where the clock was
+// ahead, the event is asked for again, and its text comes back.
+//
 // # What it says
 //
 // It never says that something is not there: it says what was seen, and Freshness

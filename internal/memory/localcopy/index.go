@@ -165,7 +165,7 @@ func unindexed(ctx context.Context, m *Copy) (n int64, err error) {
 // tidy forgets addresses where nothing is any more, now that the kept index does
 // not have them, and vectors of texts that are gone.
 func tidy(tx *sealedfile.Tx) error {
-	tx.Exec("DELETE FROM places WHERE head IS NULL")
+	tx.Exec("DELETE FROM places WHERE head IS NULL AND NOT EXISTS (SELECT 1 FROM events e WHERE e.a = places.a)")
 	if tx.Changed() > 0 {
 		tx.Exec("UPDATE counter SET floor = seq")
 	}

@@ -122,24 +122,25 @@ func isHere(m *Copy, tx *sealedfile.Tx, ev *nostr.Event) (*opened, bool, error) 
 		return nil, false, nil
 	}
 	o, found := &opened{signed: ev}, false
-	for r := range tx.Rows("SELECT "+eventColumns+", t.text FROM events e JOIN places p ON p.a = e.a LEFT JOIN texts t ON t.n = e.n WHERE e.id = ?", id[:]) {
+	for r := range tx.Rows("SELECT "+eventColumns+", t.text, w.expires FROM events e JOIN places p ON p.a = e.a LEFT JOIN texts t ON t.n = e.n LEFT JOIN raws w ON w.n = e.n WHERE e.id = ?", id[:]) {
 		var err error
 		if o.event, err = m.seal.readEvent(r); err == nil && o.state == withText && !r.Null(11) {
 			o.text, err = textOf(o.event, r.Raw(11))
 		}
-		found = o.state != withText || !r.Null(11) // the text of what has expired is gone
+		found = r.Int(12) >= 0 && (o.state != withText || !r.Null(11)) // the text of what has expired is gone
 		tx.Fail(err)
 	}
 	return o, found && tx.Err() == nil && wire.ID(ev) == ev.ID, tx.Err()
 }
 
 // Holds returns which events a relay was last seen to have, superseded ones that
-// it still had among them: what is reconciled with it.
+// it still had among them: what is reconciled with it. What a clock that was ahead
+// dropped is left out: it comes again.
 func (m *Copy) Holds(ctx context.Context, relay string) ([]nip77.Item, error) {
 	var items []nip77.Item
 	err := m.read(ctx, func(tx *sealedfile.Tx) error {
 		items = nil
-		for r := range tx.Rows("SELECT e.id, e.created FROM held h JOIN events e ON e.n = h.n WHERE h.r = (SELECT r FROM relays WHERE url = ?)", canonical(relay)) {
+		for r := range tx.Rows("SELECT e.id, e.created FROM held h JOIN events e ON e.n = h.n LEFT JOIN raws w ON w.n = e.n WHERE h.r = (SELECT r FROM relays WHERE url = ?) AND coalesce(w.expires, 0) >= ?", canonical(relay), -m.now().Unix()) {
 			it := nip77.Item{CreatedAt: r.Int(1)}
 			if copy(it.ID[:], r.Raw(0)) != len(it.ID) {
 				return damaged("an event")

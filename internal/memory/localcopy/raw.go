@@ -92,14 +92,16 @@ func (c codec) unpack(e event, raw []byte) *nostr.Event {
 	return ev
 }
 
-// raw keeps an event as it was signed.
-func (w *writing) raw(n int64, ev *nostr.Event) {
+// raw keeps an event as it was signed, again if it was dropped by a clock that was ahead.
+func (w *writing) raw(a, n int64, ev *nostr.Event) {
 	raw := w.m.codec.pack(ev)
 	if raw == nil {
 		return
 	}
 	expires, _ := nipae.Expiration(ev)
-	w.tx.Exec("INSERT OR IGNORE INTO raws (n, expires, raw) VALUES (?, ?, ?)", n, expires, raw)
+	w.tx.Exec(`INSERT INTO raws (n, expires, raw) VALUES (?, ?, ?)
+		ON CONFLICT (n) DO UPDATE SET expires = excluded.expires, raw = excluded.raw WHERE raws.expires < 0 AND excluded.expires > ?`, n, expires, raw, w.m.now().Unix())
+	w.touched[a] = w.touched[a] || w.tx.Changed() > 0
 }
 
 // Bare returns what a relay was last seen to have and is not kept as it was signed,
@@ -141,7 +143,7 @@ type Last struct {
 	Event     *nostr.Event // as it was signed; nil: the text alone is here
 }
 
-const lastQuery = "SELECT " + eventColumns + ", p.behind, w.expires, w.raw FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n "
+const lastQuery = "SELECT " + eventColumns + ", p.behind, abs(w.expires), w.raw FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n "
 
 func last(m *Copy, tx *sealedfile.Tx, sql string, args ...any) (all []Last) {
 	for r := range tx.Rows(sql, args...) {
@@ -205,7 +207,7 @@ func Differing(ctx context.Context, m *Copy) ([]Last, error) {
 func newest(ctx context.Context, m *Copy, and string) (all []Last, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		all = nil
-		for r := range tx.Rows("SELECT p.d, e.id, e.created, e.state, p.behind, w.expires FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n WHERE e.state <> ?"+and, unreadable) {
+		for r := range tx.Rows("SELECT p.d, e.id, e.created, e.state, p.behind, abs(w.expires) FROM places p JOIN events e ON e.n = p.head LEFT JOIN raws w ON w.n = e.n WHERE e.state <> ?"+and, unreadable) {
 			all = append(all, Last{D: hex.EncodeToString(r.Raw(0)), ID: hex.EncodeToString(r.Raw(1)), CreatedAt: r.Int(2), Tombstone: r.Int(3) == tombstone, Shown: Shown(r.Int(4)), Expires: r.Int(5)})
 		}
 		return tx.Err()
@@ -283,7 +285,7 @@ func (m *Copy) Find(ctx context.Context, ids []string) (found []Last, err error)
 			if !ok {
 				continue
 			}
-			found = append(found, last(m, tx, "SELECT "+eventColumns+", 0, w.expires, NULL FROM events e JOIN places p ON p.a = e.a LEFT JOIN raws w ON w.n = e.n WHERE e.id = ?", at[:])...)
+			found = append(found, last(m, tx, "SELECT "+eventColumns+", 0, abs(w.expires), NULL FROM events e JOIN places p ON p.a = e.a LEFT JOIN raws w ON w.n = e.n WHERE e.id = ?", at[:])...)
 		}
 		return tx.Err()
 	})

@@ -56,7 +56,7 @@ func (w *writing) relay(url string) (int64, error) {
 func (w *writing) put(r int64, o *opened) {
 	a := w.place(o)
 	n := w.event(a, o)
-	w.raw(n, o.signed)
+	w.raw(a, n, o.signed)
 	if r == 0 {
 		w.touched[a] = true
 		return
@@ -85,16 +85,18 @@ func (w *writing) place(o *opened) (a int64) {
 	return w.tx.Int("INSERT INTO places (d, slug, doubtful, seq) VALUES (?, ?, 0, 0) RETURNING a", o.d[:], o.slug)
 }
 
-// event returns the number of an event, which is stored if it is not there.
+// event returns the number of an event, which is stored if it is not there. A text that
+// went comes back: choose drops it if its time is over.
 func (w *writing) event(a int64, o *opened) int64 {
-	if n := w.tx.Int("SELECT n FROM events WHERE id = ?", o.id[:]); n != 0 {
-		return n
+	n := w.tx.Int("SELECT n FROM events WHERE id = ?", o.id[:])
+	if n == 0 {
+		n = w.tx.Int("INSERT INTO events (id, a, created, state, reason, size, hash, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING n",
+			o.id[:], a, o.created, o.state, o.reason, o.size, o.hash, w.m.seal.mac("event", o.parts()...))
+		w.changes.New++
 	}
-	n := w.tx.Int("INSERT INTO events (id, a, created, state, reason, size, hash, mac) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING n",
-		o.id[:], a, o.created, o.state, o.reason, o.size, o.hash, w.m.seal.mac("event", o.parts()...))
-	w.changes.New++
 	if o.state == withText {
-		w.tx.Exec("INSERT INTO texts (n, text) VALUES (?, ?)", n, []byte(o.text))
+		w.tx.Exec("INSERT OR IGNORE INTO texts (n, text) VALUES (?, ?)", n, []byte(o.text))
+		w.touched[a] = w.touched[a] || w.tx.Changed() > 0
 	}
 	return n
 }
@@ -141,17 +143,19 @@ func expire(ctx context.Context, m *Copy) error {
 
 // choose chooses the head of a place: the newest that can be read, else the newest. One
 // that no relay has stays the head until a newer one comes; what else no relay has is
-// dropped. One whose time (NIP-40) is over is none, nor is what is older: the texts go.
+// dropped. One whose time (NIP-40) is over, or whose text went with such a one, is none,
+// nor is what is older: the texts go. The newest of these stays without its text, even if
+// no relay has it: a relay may show an older one at any time.
 func (w *writing) choose(a int64) {
 	var gone []int64
 	var head, before, doubtful, doubted, wasBehind int64
 	var behind Shown
-	was, ended := false, false
-	for r := range w.tx.Rows(`SELECT e.n, e.state, EXISTS (SELECT 1 FROM held h WHERE h.n = e.n), coalesce(w.expires, 0) FROM events e LEFT JOIN raws w ON w.n = e.n
-		WHERE e.a = ? ORDER BY e.created DESC, e.id`, a) {
-		n, state, shown := r.Int(0), r.Int(1), r.Int(2) != 0
-		if state != unreadable && !was && (r.Int(3) < 0 || r.Int(3) > 0 && r.Int(3) <= w.m.now().Unix()) {
-			ended = true
+	now, was, ended := w.m.now().Unix(), false, false
+	for r := range w.tx.Rows(`SELECT e.n, e.state, EXISTS (SELECT 1 FROM held h WHERE h.n = e.n), abs(coalesce(w.expires, 0)), EXISTS (SELECT 1 FROM texts t WHERE t.n = e.n)
+		FROM events e LEFT JOIN raws w ON w.n = e.n WHERE e.a = ? ORDER BY e.created DESC, e.id`, a) {
+		n, state, shown, expires, ends := r.Int(0), r.Int(1), r.Int(2) != 0, r.Int(3), false
+		if over := expires > 0 && expires <= now; state != unreadable && !was && !ended && (over || state == withText && r.Int(4) == 0) {
+			ended, ends = true, true
 		}
 		if ended {
 			w.tx.Exec("DELETE FROM texts WHERE n = ?", n)
@@ -160,6 +164,7 @@ func (w *writing) choose(a int64) {
 			behind = ShownOlder
 		}
 		switch {
+		case ends:
 		case !shown && (was || state == unreadable || ended):
 			gone = append(gone, n)
 		case was, ended:
