@@ -40,6 +40,10 @@ var WhyBanned = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay ha
 // this superseded version or a newer one.
 var WhyRemoved = nip01.Refuse(nip01.PrefixBlocked, "the operator of this relay has removed this superseded version or a newer one")
 
+// WhyExpired answers a version of an address whose head has expired, which was
+// newer and took the versions before it along.
+var WhyExpired = nip01.Refuse(nip01.PrefixBlocked, "a newer version was stored, and has expired")
+
 // WhyRolledBack answers an event that a rollback took away and that the operator
 // has not brought back.
 var WhyRolledBack = nip01.Refuse(nip01.PrefixBlocked, "removed by the operator")

@@ -20,6 +20,7 @@ func TestAnswers(t *testing.T) {
 		{store.WhyConflict, "conflict: another version is the head"},
 		{store.WhyBanned, "blocked: the operator of this relay has banned this event"},
 		{store.WhyRemoved, "blocked: the operator of this relay has removed this superseded version or a newer one"},
+		{store.WhyExpired, "blocked: a newer version was stored, and has expired"},
 		{store.WhyRolledBack, "blocked: removed by the operator"},
 		{store.WhyTaken, "blocked: this contract id is taken"},
 	} {

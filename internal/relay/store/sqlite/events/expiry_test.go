@@ -79,6 +79,59 @@ func TestExpiryTakesHistory(t *testing.T) {
 	}
 }
 
+// What a head that has expired took along does not come back: neither from a client, nor
+// from another relay, nor in an import, and also after a restart. A later write begins
+// anew.
+func TestWhatExpiryTookDoesNotComeBack(t *testing.T) {
+	for name, sweeps := range map[string]bool{"swept": true, "not swept": false} {
+		t.Run(name, func(t *testing.T) {
+			clock := storetest.NewClock()
+			o := storetest.Options(t, func(o *sqlite.Options) {
+				o.Clock = clock.Now
+				o.After = func(time.Duration) <-chan time.Time { return nil }
+			})
+			open := func() *sqlite.Store {
+				s, err := sqlite.Open(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			}
+			s := open()
+			defer func() { s.Close() }()
+			at := []nostr.Tag{{"d", "x"}, {"p", bob.Pub}}
+			first, same := alice.Fake(30174, 0, storetest.Payload("1"), at...), alice.Fake(30174, 2, storetest.Payload("same second"), at...)
+			put(t, s, first, store.Stored)
+			put(t, s, alice.Fake(30174, 2, storetest.Payload("2"), append(at, expires(30))...), store.Replaced)
+			put(t, s, first, store.Duplicate)
+			clock.Add(31 * time.Second)
+			if sweeps {
+				if err := s.Sweep(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 2 {
+				for _, ev := range []*nostr.Event{first, same} {
+					for _, opts := range []store.PutOptions{{}, {Import: true}, {Replica: true}, {Replica: true, Past: true}} {
+						if r := s.Put(t.Context(), ev, opts); r.Outcome != store.Stale || r.Message() != store.WhyExpired.Error() {
+							t.Errorf("%+v: %v %q", opts, r.Outcome, r.Message())
+						}
+					}
+				}
+				if n := rows(t, s, "events") + rows(t, s, "history"); n != 0 {
+					t.Fatalf("%d are back", n)
+				}
+				s.Close()
+				s = open()
+			}
+			put(t, s, alice.Fake(30174, 3, storetest.Payload("3"), at...), store.Stored)
+			put(t, s, alice.Fake(30174, 4, storetest.Payload("4"), at...), store.Replaced)
+			put(t, s, first, store.Stale)
+			wantWhole(t, s)
+		})
+	}
+}
+
 func TestSweepTakesMoreThanOneChunk(t *testing.T) {
 	clock := storetest.NewClock()
 	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })

@@ -28,10 +28,11 @@ type model struct {
 	addrs    map[string]int64 // address deleted up to
 	gone     map[string]int64 // author vanished up to
 	taken    map[string]bool  // rolled back, by id
+	over     map[string]int64 // address whose head expired: its time
 }
 
 func newModel(versions int) *model {
-	return &model{versions: versions, now: storetest.Start.Unix(), ids: map[string]int64{}, addrs: map[string]int64{}, gone: map[string]int64{}, taken: map[string]bool{}}
+	return &model{versions: versions, now: storetest.Start.Unix(), ids: map[string]int64{}, addrs: map[string]int64{}, gone: map[string]int64{}, taken: map[string]bool{}, over: map[string]int64{}}
 }
 
 func isGated(kind int) bool { return kind == 30174 || kind == 30090 }
@@ -63,6 +64,11 @@ func (m *model) ended(ev *nostr.Event) bool {
 func (m *model) drop(cond func(ev *nostr.Event) bool) {
 	del := func(ev *nostr.Event) bool { return m.ended(ev) || cond(ev) }
 	m.past = slices.DeleteFunc(m.past, del)
+	for _, h := range m.heads {
+		if at := storetest.Address(h); h.Kind == 30174 && m.expired(h) {
+			m.over[at] = max(m.over[at], int64(h.CreatedAt))
+		}
+	}
 	m.heads = slices.DeleteFunc(m.heads, func(ev *nostr.Event) bool { return m.expired(ev) || cond(ev) })
 }
 
@@ -169,6 +175,9 @@ func (m *model) place(ev *nostr.Event) store.Outcome {
 		}
 	}
 	i := slices.IndexFunc(m.heads, at)
+	if until, over := m.over[storetest.Address(ev)]; i < 0 && over && int64(ev.CreatedAt) <= until {
+		return store.Stale
+	}
 	if i < 0 {
 		m.heads = append(m.heads, ev)
 		return store.Stored

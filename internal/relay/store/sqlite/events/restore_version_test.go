@@ -24,48 +24,45 @@ func wantNothingCurrent(t *testing.T, s *sqlite.Store, versions ...*nostr.Event)
 }
 
 // TestAReleasedVersionIsNotOlderThanTheHead rolls an address back whose newest
-// version had gone, and releases what that took away: the address is as it was
+// version was deleted, and releases what that took away: the address is as it was
 // before the rollback.
 func TestAReleasedVersionIsNotOlderThanTheHead(t *testing.T) {
-	expiring := alice.Fake(30174, 20, storetest.Payload("x"), alice.Engram(bob, 0, "mem/a").Tags.Find("d"),
-		nostr.Tag{"p", bob.Pub}, expires(30))
-	for name, c := range map[string]struct {
-		head *nostr.Event
-		goes func(*testing.T, *sqlite.Store, *storetest.Clock, *nostr.Event)
-	}{
-		"deleted by id": {alice.Engram(bob, 20, "mem/a"), func(t *testing.T, s *sqlite.Store, _ *storetest.Clock, head *nostr.Event) {
-			put(t, s, alice.Delete(40, head.ID), store.Stored)
-		}},
-		"expired": {expiring, func(t *testing.T, s *sqlite.Store, clock *storetest.Clock, _ *nostr.Event) {
-			clock.Add(time.Minute)
-			if err := s.Sweep(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			clock := storetest.NewClock()
-			s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
-			version, old := alice.Engram(bob, 10, "mem/a"), alice.Engram(bob, 5, "mem/a")
-			put(t, s, version, store.Stored)
-			put(t, s, c.head, store.Replaced)
-			c.goes(t, s, clock, c.head)
-			if isHead(t, s, c.head) {
-				t.Fatal("the head is still there")
-			}
-			got := switchIn(t, s, rollback(alice, 7), []staged{{store.Heads, old}})
-			if got.Quarantined != 1 || !isHead(t, s, old) {
-				t.Fatalf("rolled back %+v", got)
-			}
-			wantWhole(t, s)
-			if got, err := s.ReleaseQuarantine(t.Context(), "test"); err != nil || got != (store.Restored{Stored: 1}) {
-				t.Fatalf("brought back %+v, %v", got, err)
-			}
-			wantNothingCurrent(t, s, old, version)
-			put(t, s, alice.Engram(bob, 50, "mem/a"), store.Stored)
-			wantWhole(t, s)
-		})
+	s := storetest.MustOpen(t)
+	version, old, head := alice.Engram(bob, 10, "mem/a"), alice.Engram(bob, 5, "mem/a"), alice.Engram(bob, 20, "mem/a")
+	put(t, s, version, store.Stored)
+	put(t, s, head, store.Replaced)
+	put(t, s, alice.Delete(40, head.ID), store.Stored)
+	got := switchIn(t, s, rollback(alice, 7), []staged{{store.Heads, old}})
+	if got.Quarantined != 1 || !isHead(t, s, old) {
+		t.Fatalf("rolled back %+v", got)
 	}
+	wantWhole(t, s)
+	if got, err := s.ReleaseQuarantine(t.Context(), "test"); err != nil || got != (store.Restored{Stored: 1}) {
+		t.Fatalf("brought back %+v, %v", got, err)
+	}
+	wantNothingCurrent(t, s, old, version)
+	put(t, s, alice.Engram(bob, 50, "mem/a"), store.Stored)
+	wantWhole(t, s)
+}
+
+// TestARollbackPassesAnExpiredHead: what expired took its versions along, and the operator
+// himself brings an older one back.
+func TestARollbackPassesAnExpiredHead(t *testing.T) {
+	clock := storetest.NewClock()
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.Clock = clock.Now })
+	version, old := alice.Engram(bob, 10, "mem/a"), alice.Engram(bob, 5, "mem/a")
+	put(t, s, version, store.Stored)
+	put(t, s, alice.Fake(30174, 20, storetest.Payload("x"), old.Tags.Find("d"), nostr.Tag{"p", bob.Pub}, expires(30)), store.Replaced)
+	clock.Add(time.Minute)
+	if err := s.Sweep(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, version, store.Stale)
+	got := switchIn(t, s, rollback(alice, 7), []staged{{store.Heads, old}})
+	if got != (store.Restored{Stored: 1}) || !isHead(t, s, old) {
+		t.Fatalf("rolled back %+v", got)
+	}
+	wantWhole(t, s)
 }
 
 // TestWhatWasWrittenAfterARollbackStaysCurrent releases a version into an

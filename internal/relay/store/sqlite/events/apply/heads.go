@@ -69,9 +69,9 @@ func (a *archive) head(r *record.Record) (head, error) {
 
 // newerInHistory reports whether history holds a version of the address that is
 // newer than r. It decides when there is no head: what remains of an address
-// whose head was deleted or expired never becomes head again, and so an even
-// older version must not either. A version newer than all that is known is a
-// new write and may.
+// whose head was deleted never becomes head again, and so an even older version
+// must not either (of one that expired nothing remains but a floor). A version
+// newer than all that is known is a new write and may.
 func (a *archive) newerInHistory(r *record.Record) (bool, error) {
 	if !a.Known.History {
 		return false, nil
@@ -125,16 +125,19 @@ func (a *archive) keepVersion(r *record.Record) error {
 }
 
 // RemoveEvent removes a head or regular event with all that belongs to it. What has
-// expired takes the versions before it along.
+// expired takes the versions before it along, and those that others still have do not
+// become head again. Where its author vanishes, that keeps them out.
 func (a *archive) RemoveEvent(seq int64, why reason) error {
 	var size int64
 	var who record.Pubkey
 	var before []engine.Value
+	leaves := false
 	a.seqGone = a.seqGone || why != NoReason // else its successor has a higher number
 	err := a.dropEvent(seq, nil, true, func(row engine.Row) {
 		size, who = int64(len(row[0].([]byte))), record.Pubkey(row[2].([]byte))
-		if at, expires := row[5].(int64); expires && at <= a.Now && row[7] != nil && a.Known.History {
+		if at, expires := row[5].(int64); expires && at <= a.Now && row[7] != nil {
 			before = []engine.Value{row[6], row[2], row[7], row[4]}
+			leaves = gate.Class(row[1].(int64)) != gate.Open && why != byVanish
 		}
 	})
 	if err != nil {
@@ -142,7 +145,12 @@ func (a *archive) RemoveEvent(seq int64, why reason) error {
 	}
 	a.Usage.Count(who, -1, -size)
 	a.count(why, 1)
-	if before != nil {
+	if leaves {
+		if err := a.RaiseFloor(before[0], before[1], before[2], before[3], []byte(floorOfExpired)); err != nil {
+			return err
+		}
+	}
+	if before != nil && a.Known.History {
 		_, err = a.RemoveHistory(byExpiry, sqlAddressHistory, before...)
 	}
 	return err

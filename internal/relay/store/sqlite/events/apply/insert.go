@@ -90,12 +90,12 @@ func (a *archive) place(r *record.Record) (store.Result, error) {
 		if newer {
 			return store.Result{Outcome: store.Stale, Why: store.WhyStale}, a.keepLate(r)
 		}
-		removed, err := a.belowFloor(r)
+		why, err := a.belowFloor(r)
 		if err != nil {
 			return store.Result{}, err
 		}
-		if removed {
-			return store.Result{Outcome: store.Stale, Why: store.WhyRemoved}, a.keepLate(r)
+		if why != nil {
+			return store.Result{Outcome: store.Stale, Why: why}, a.keepLate(r)
 		}
 		return a.insert(r)
 	}

@@ -38,12 +38,12 @@ func (w *Writer) placePast(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
-	if removed, err := w.belowFloor(r); err != nil || removed {
-		return store.Result{Outcome: store.Stale, Why: store.WhyRemoved}, err
-	}
-	head, err := w.head(r)
+	head, err := w.head(r) // one that has expired leaves a floor
 	if err != nil {
 		return store.Result{}, err
+	}
+	if why, err := w.belowFloor(r); err != nil || why != nil {
+		return store.Result{Outcome: store.Stale, Why: why}, err
 	}
 	if !head.exists || !head.beats(r) {
 		if superseded, err := w.superseded(r); err != nil || !superseded {

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
 )
 
@@ -119,14 +121,19 @@ func (a *archive) rolledBack(r *record.Record, operator bool) (bool, error) {
 const (
 	sqlRaiseFloor = `INSERT INTO removed_heads(address, created_at, id) VALUES (?1, ?2, ?3) ON CONFLICT (address) DO UPDATE
 		SET created_at = ?2, id = ?3 WHERE ?2 > created_at OR ?2 = created_at AND ?3 < id`
-	sqlBelowFloor = `SELECT 1 FROM removed_heads WHERE address = ?1 AND (created_at > ?2 OR created_at = ?2 AND id < ?3)`
+	sqlBelowFloor = `SELECT id FROM removed_heads WHERE address = ?1 AND (created_at > ?2 OR created_at = ?2 AND id < ?3)`
 	sqlDropFloor  = `DELETE FROM removed_heads WHERE address = ?`
+
+	// floorOfExpired stands in a floor for the id of a head that has expired. It comes
+	// before every id, so that nothing of the head's time is above the floor.
+	floorOfExpired = "\x00"
 )
 
 // A floor is what keeps an address from going back when the operator has
 // removed its head, or versions of it: what is older than a removed head, and
 // any superseded version that was removed, does not become head. The removed
-// head itself may be published again: to remove is not to ban.
+// head itself may be published again: to remove is not to ban. A head of a gated
+// kind that expires leaves one too: nothing of its time or before becomes head.
 
 // RaiseFloor makes (created, id) the floor of an address, unless it has a
 // higher one. d is the column's value; an empty id comes before every other, so
@@ -140,16 +147,23 @@ func (a *archive) RaiseFloor(kind, pubkey, d, created engine.Value, id []byte) e
 	return a.Do(sqlRaiseFloor, address, created, id)
 }
 
-// belowFloor reports whether the record may not become head of its address.
-func (a *archive) belowFloor(r *record.Record) (bool, error) {
+// belowFloor returns why the record may not become head of its address; nil if it may.
+func (a *archive) belowFloor(r *record.Record) (*nip01.Refusal, error) {
 	if !a.Known.floors {
-		return false, nil
+		return nil, nil
 	}
 	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	return a.Conn().Exists(sqlBelowFloor, address, r.Created, r.ID)
+	row, err := a.Conn().One(sqlBelowFloor, address, r.Created, r.ID)
+	switch {
+	case err != nil || row == nil:
+		return nil, err
+	case string(row.Blob(0)) == floorOfExpired:
+		return store.WhyExpired, nil
+	}
+	return store.WhyRemoved, nil
 }
 
 // DropFloor lets the operator himself bring an address back.
