@@ -217,7 +217,7 @@ func TestMCPServer(t *testing.T) {
 	o := startMCP(t, owner, "--agent", settings.Npub(agent.Pub), "--relay", relay.URL)
 	expect(o.call("memory_read", args{"slug": "core"}, false), "I am Sami.")
 	tools, err := o.session.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 6 {
+	if err != nil || len(tools.Tools) != 5 {
 		t.Errorf("an owner has %d tools, %v", len(tools.Tools), err)
 	}
 	if err := o.cmd.Process.Signal(syscall.SIGTERM); err != nil {
