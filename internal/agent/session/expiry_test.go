@@ -167,3 +167,58 @@ func TestExpiredWhileItWaited(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestExtendedWhileItWaited: a write that waits has the time of the memory as that is when
+// it is sent. It is not dropped if that was put off elsewhere, nor if the memory is gone.
+func TestExtendedWhileItWaited(t *testing.T) {
+	for name, put := range map[string]time.Duration{"put off": 30 * 24 * time.Hour, "gone": 0} {
+		t.Run(name, func(t *testing.T) {
+			relay, cache, state := newFrail(t), t.TempDir(), t.TempDir()
+			var ahead time.Duration
+			var said []string
+			open := func() *Session { return agedAt(t, cache, state, &ahead, &said, relay.url) }
+			other := agedAt(t, t.TempDir(), t.TempDir(), &ahead, &said, relay.url)
+			at := time.Now().Add(time.Hour).Unix()
+			set := func(text string, at int64) {
+				t.Helper()
+				if _, _, err := other.Memory.Set(t.Context(), "mem/x", text, memory.SetOptions{Expires: memory.Expiry{At: at}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			set("list", at)
+			looks(t, open())
+			ahead = 5 * time.Second
+			if put > 0 {
+				set("list two", at+int64(put/time.Second))
+			}
+			relay.silent.Store(true)
+			s := open()
+			r, err := s.Memory.Writer(t.Context()).Append(t.Context(), "mem/x", "what matters", memory.SetOptions{Later: &memory.Later{}})
+			if err != nil || !r.Status.Queued || r.Expires != at {
+				t.Fatal(r.Status, r.Expires, err)
+			}
+			ahead = time.Hour + time.Second
+			if e, _, err := s.Memory.Read(t.Context(), "mem/x"); err == nil {
+				t.Errorf("no relay answers, and its time is over: %q", e.Text)
+			}
+			s.Close()
+			relay.silent.Store(false)
+			s = open()
+			out, err := s.Outbox.Send(t.Context(), "")
+			e, _, readErr := s.Memory.Read(t.Context(), "mem/x")
+			if put > 0 {
+				if err != nil || out.Rebased != 1 || out.Left > 0 || readErr != nil || !strings.Contains(e.Text, "list two") || !strings.Contains(e.Text, "what matters") {
+					t.Errorf("%+v %v; %q %v", out, err, e.Text, readErr)
+				}
+				return
+			}
+			waits, allErr := s.Outbox.All(t.Context())
+			if err != nil || allErr != nil || out.Left != 1 || len(waits) != 1 || !strings.Contains(waits[0].Text, "what matters") || waits[0].Reason != errGone.Error() {
+				t.Errorf("%+v %v; %+v %v", out, err, waits, allErr)
+			}
+			if !errors.Is(readErr, client.ErrNotFound) {
+				t.Errorf("%q %v", e.Text, readErr)
+			}
+		})
+	}
+}

@@ -123,22 +123,30 @@ func (o *Outbox) All(ctx context.Context) ([]Waiting, error) {
 	return o.due(ctx, state, all), err
 }
 
-// due returns what is to be sent. What has expired is dropped, and told.
+// due returns what is to be sent. What asked for a time that is over is dropped, and told,
+// with what was written onto it. A time that came from the memory was perhaps put off
+// elsewhere: that goes by what Send finds.
 func (o *Outbox) due(ctx context.Context, state *memorystate.State, all []Waiting) []Waiting {
 	var over []string
-	left := slices.DeleteFunc(slices.Clone(all), func(w Waiting) bool {
-		yes := w.Expires > 0 && w.Expires <= o.s.Client.Now()
-		if yes {
-			over = append(over, w.ID)
-			o.s.warn("a write to %s that waited on this machine has expired, and is dropped", w.Slug)
+	for _, c := range chains(all) {
+		if at := c.asked().At; at == 0 || at > o.s.Client.Now() {
+			continue
 		}
-		return yes
-	})
-	if len(over) > 0 {
-		_ = state.Outbox.Remove(context.WithoutCancel(ctx), over...) // the next one tries again
+		over = append(over, ids(c.all)...)
+		for range c.all {
+			o.s.warn("a write to %s that waited on this machine has expired, and is dropped", c.slug)
+		}
 	}
-	return left
+	if len(over) == 0 {
+		return all
+	}
+	_ = state.Outbox.Remove(context.WithoutCancel(ctx), over...) // the next one tries again
+	return slices.DeleteFunc(slices.Clone(all), func(w Waiting) bool { return slices.Contains(over, w.ID) })
 }
+
+// expired reports whether the time of a text that waits is over, as far as is known here.
+// Then no reader finds it.
+func (o *Outbox) expired(w Waiting) bool { return w.Expires > 0 && w.Expires <= o.s.Client.Now() }
 
 // read is All for who reads often and can do without, but for Sent and Reason, which may
 // be old.
@@ -189,6 +197,10 @@ func (o *Outbox) held(ctx context.Context, state *memorystate.State) (all []answ
 	last := map[string]answer.Unsent{}
 	for _, c := range chains(o.read(ctx, state)) {
 		w := c.all[len(c.all)-1]
+		if o.expired(w) {
+			delete(last, w.Slug)
+			continue
+		}
 		last[w.Slug] = answer.Unsent{Held: answer.Held{Head: answer.Head{Slug: w.Slug, Size: len(w.Text), UpdatedAt: w.At.Unix()}, Text: w.Text},
 			Fits: func(text string) bool { return c.fits(client.Entry{Hash: client.Hash(text)}) }}
 	}

@@ -21,7 +21,7 @@ func (m *Memory) Read(ctx context.Context, slug nipae.Slug) (client.Entry, clien
 	e, status, err := m.Get(ctx, slug)
 	last, ok := m.s.Outbox.last(ctx, slug)
 	switch {
-	case !ok:
+	case !ok || m.s.Outbox.expired(last):
 		return e, status, err
 	case client.Silent(err):
 		status.Stale, status.Partial = true, true

@@ -321,6 +321,9 @@ func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head cl
 // errUnfit means that a write cannot be made on the text that is there.
 var errUnfit = errors.New("it does not fit the text that is there")
 
+// errGone means that a write was made on a text that has expired.
+var errGone = errors.New("the text that it was made on has expired: outbox drop gives it up")
+
 // on makes the chain's text on what is there. It is the last of the chain where that is
 // what the first was made from; else each is made again.
 func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased bool, err error) {
@@ -377,7 +380,11 @@ func (d *draft) Set(_ context.Context, slug nipae.Slug, text string, o memory.Se
 func (c *chain) apart(ctx context.Context) error {
 	last := c.all[len(c.all)-1]
 	if last.Expires > 0 { // what is apart would outlast it
-		return c.note(ctx, memorystate.Outbox.Refused, errUnfit)
+		why := errUnfit
+		if c.o.expired(last) {
+			why = errGone
+		}
+		return c.failed(ctx, why)
 	}
 	slug := apart.Slug(last.ID)
 	text, err := apart.Unit{Of: string(c.slug), Written: last.At, Text: last.Text}.Render()
