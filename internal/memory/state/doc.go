@@ -217,6 +217,12 @@ CREATE INDEX turns_session ON turns (session, n);
 -- Proposals that were taken over unasked, by event id; was is the version before, told
 -- whether a session was told how each is undone.
 CREATE TABLE accepted (id TEXT PRIMARY KEY, slug TEXT NOT NULL, was TEXT NOT NULL, at INTEGER NOT NULL, told INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`, `
+-- Of a number the expiry of its own event (expires follows what superseded it), and the last
+-- of the numbers that it told the expiry of.
+ALTER TABLE links ADD COLUMN tag INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE links ADD COLUMN told INTEGER;
+UPDATE links SET tag = expires;
 `}
 
 // Open opens the state of a pair, or begins it.

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -136,9 +137,29 @@ func (s Heads) All(ctx context.Context) (all map[string]Address, err error) {
 // keepStored keeps an event that a relay took, until the copy has it (Drop).
 func keepStored(tx *sealedfile.Tx, id []byte) {
 	tx.Exec("INSERT INTO kept SELECT d, id, at, tomb, expires, event FROM links WHERE id = ? AND event IS NOT NULL AND length(d) = 32 "+onlyNewer, id)
-	// What it superseded goes with it.
-	tx.Exec(`UPDATE links SET expires = o.expires FROM (SELECT d, at, expires FROM links WHERE id = ? AND expires > 0) o
-		WHERE links.fate = 1 AND links.d = o.d AND links.at < o.at AND (links.expires = 0 OR links.expires > o.expires)`, id)
+}
+
+// follow has the superseded versions at an address expire when its newest does, or by
+// themselves if that is sooner, once a relay took an event there.
+func follow(tx *sealedfile.Tx, id []byte) {
+	var d, newest []byte
+	var tags []int64 // of the newest, and of the one before
+	for r := range tx.Rows("SELECT d FROM links WHERE id = ? AND fate = 1 AND length(d) = 32", id) {
+		d = bytes.Clone(r.Raw(0))
+	}
+	for r := range tx.Rows("SELECT id, tag FROM links INDEXED BY links_newest WHERE fate = 1 AND d = ? ORDER BY at DESC, id LIMIT 2", d) {
+		if tags = append(tags, r.Int(1)); len(tags) == 1 {
+			newest = bytes.Clone(r.Raw(0))
+		}
+	}
+	const set = "UPDATE links SET expires = CASE WHEN tag = 0 OR ?1 BETWEEN 1 AND tag THEN ?1 ELSE tag END WHERE "
+	switch {
+	case len(tags) < 2:
+	case !bytes.Equal(newest, id): // it came late
+		tx.Exec(set+"id = ?2", tags[0], id)
+	case tags[0] != tags[1]: // else they follow the one before already
+		tx.Exec(set+"fate = 1 AND d = ?2", tags[0], d)
+	}
 }
 
 const onlyNewer = `ON CONFLICT (d) DO UPDATE SET id = excluded.id, at = excluded.at, tomb = excluded.tomb, expires = excluded.expires, event = excluded.event
@@ -257,7 +278,7 @@ func (s Heads) Place(ctx context.Context, links []Head) error {
 		for _, h := range links {
 			d, err := hex.DecodeString(h.D)
 			if id, ok := writerlog.ParseID(h.ID); ok && err == nil {
-				tx.Exec("UPDATE links SET d = ?, tomb = ?, expires = ? WHERE id = ? AND d IS NULL", append([]byte{}, d...), h.Tombstone, h.Expires, id[:])
+				tx.Exec("UPDATE links SET d = ?1, tomb = ?2, expires = ?3, tag = ?3 WHERE id = ?4 AND d IS NULL", append([]byte{}, d...), h.Tombstone, h.Expires, id[:])
 			}
 		}
 		return nil

@@ -3,6 +3,7 @@ package state
 import (
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -214,5 +215,88 @@ func TestEnds(t *testing.T) {
 	}
 	if at, err := s.Heads.At(t.Context(), d); err != nil || at.Head.ID != hexOf(2) || at.Head.Expires != soon {
 		t.Errorf("%+v %v", at, err)
+	}
+}
+
+// TestEndsFollowTheNewest: what is superseded expires with the newest at its address, also
+// when that comes to expire later or never, or by itself if that is sooner; also where it
+// is settled late.
+func TestEndsFollowTheNewest(t *testing.T) {
+	r := newRig(t)
+	s := r.open(testPair)
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
+	now, d := r.now.Unix(), hexOf(0xd)
+	wrote := func(n int, expires int64, settle ...int) (ends []int64) {
+		t.Helper()
+		must(t, s.Links.Take(t.Context(), 1, func(int, writerlog.Link) (Sealed, error) {
+			return Sealed{ID: hexOf(n), D: d, At: now + int64(n), Event: []byte("event"), Expires: expires}, nil
+		}))
+		for _, id := range settle {
+			must(t, s.Links.Settle(t.Context(), Stored, hexOf(id)))
+		}
+		own, err := s.Links.Own(t.Context())
+		must(t, err)
+		for _, o := range own["61626364"] {
+			ends = append(ends, o.Ends)
+		}
+		return ends
+	}
+	for i, c := range []struct {
+		expires int64
+		settle  []int
+		want    []int64
+	}{
+		{0, []int{1}, []int64{0}},
+		{now + 60, []int{2}, []int64{now + 60, now + 60}},
+		{now + 9000, []int{3}, []int64{now + 9000, now + 60, now + 9000}},
+		{now + 9000, nil, []int64{now + 9000, now + 60, now + 9000, now + 9000}},
+		{now + 30, []int{5, 4}, []int64{now + 30, now + 30, now + 30, now + 30, now + 30}},
+		{0, []int{6}, []int64{0, now + 60, now + 9000, now + 9000, now + 30, 0}},
+	} {
+		if ends := wrote(i+1, c.expires, c.settle...); !slices.Equal(ends, c.want) {
+			t.Errorf("after %d: %v, want %v", i+1, ends, c.want)
+		}
+	}
+}
+
+// TestManyEnds: where more expire than one event tells of, the next goes on behind them,
+// and begins anew behind the last; what a void event told is told again.
+func TestManyEnds(t *testing.T) {
+	r := newRig(t)
+	s := r.open(testPair)
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
+	soon := r.now.Unix() + 60
+	const many = 2*writerlog.MaxEnds + 3
+	n := 0
+	take := func(count int, expires int64) (told [][]int64) {
+		t.Helper()
+		must(t, s.Links.Take(t.Context(), count, func(_ int, l writerlog.Link) (Sealed, error) {
+			var numbers []int64
+			for _, e := range l.Ends {
+				numbers = append(numbers, e[0])
+			}
+			told, n = append(told, numbers), n+1
+			return Sealed{ID: hexOf(n), D: hexOf(n), At: r.now.Unix(), Event: []byte("event"), Expires: expires}, nil
+		}))
+		return told
+	}
+	take(writerlog.MaxEnds, soon)
+	take(many-writerlog.MaxEnds, soon+60)
+	seen := map[int64]int{}
+	for _, told := range take(3, 0) {
+		if len(told) != writerlog.MaxEnds {
+			t.Errorf("one tells of %v", told)
+		}
+		for _, n := range told {
+			seen[n]++
+		}
+	}
+	if len(seen) != many {
+		t.Errorf("three tell of %d, of %d", len(seen), many)
+	}
+	first := take(1, 0)[0]
+	must(t, s.Links.Settle(t.Context(), Void, hexOf(n)))
+	if again := take(1, 0)[0]; !slices.Equal(first, again) {
+		t.Errorf("after a void one that told %v: %v", first, again)
 	}
 }

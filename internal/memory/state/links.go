@@ -147,9 +147,9 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 	for r := range t.tx.Rows("SELECT id, at FROM links WHERE w = ? AND n = ?", t.w, t.next-1) {
 		l.Prev, last = hex.EncodeToString(r.Raw(0)), r.Int(1)
 	}
-	for r := range t.tx.Rows("SELECT n, expires FROM links WHERE w = ? AND n BETWEEN ? AND ? AND expires > ? ORDER BY expires, n LIMIT ?",
-		t.w, t.next-endsWithin, t.next-1, last-endsAgain, writerlog.MaxEnds) {
-		l.Ends = append(l.Ends, writerlog.End{r.Int(0), r.Int(1)})
+	var told any // the last of them
+	for r := range t.tx.Rows(endsBehind, t.w, t.next-endsWithin, t.next-1, last-endsAgain, writerlog.MaxEnds) {
+		l.Ends, told = append(l.Ends, writerlog.End{r.Int(0), r.Int(1)}), r.Int(0)
 	}
 	tree := storedTree{t.tx, t.w}
 	root, err := tlog.TreeHash(t.next, tree)
@@ -179,7 +179,7 @@ func (t *taking) one(i int, seal func(int, writerlog.Link) (Sealed, error)) erro
 	for _, v := range l.Void {
 		t.tx.Exec("UPDATE links SET named = ? WHERE w = ? AND n = ?", l.N, t.w, v.N)
 	}
-	t.tx.Exec("INSERT INTO links VALUES (?, ?, ?, ?, ?, 0, NULL, ?, 0, ?, ?, ?)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d, e.Tombstone, e.Expires)
+	t.tx.Exec("INSERT INTO links VALUES (?1, ?2, ?3, ?4, ?5, 0, NULL, ?6, 0, ?7, ?8, ?9, ?9, ?10)", t.w, l.N, raw[:], e.At, t.now, string(e.Event), d, e.Tombstone, e.Expires, told)
 	more, err := tlog.StoredHashesForRecordHash(t.next, writerlog.Leaf(raw), tree)
 	if err != nil {
 		return err
@@ -198,6 +198,11 @@ const (
 	endsWithin = 4096
 	// endsAgain is for how long before the event before it, in seconds: that may be void.
 	endsAgain = 24 * 60 * 60
+	// endsBehind selects those that expire, in that order: from behind the last one that the
+	// newest event told of which is not void, and then from the first on.
+	endsBehind = `SELECT n, expires FROM links WHERE w = ?1 AND n BETWEEN ?2 AND ?3 AND expires > ?4 ORDER BY coalesce((expires, n) <=
+		(SELECT o.expires, o.n FROM links o WHERE o.w = ?1 AND o.n = (SELECT told FROM links WHERE w = ?1 AND n BETWEEN ?2 AND ?3 AND fate <> 3 ORDER BY n DESC LIMIT 1)), 0),
+		expires, n LIMIT ?5`
 )
 
 // unknown returns the numbers that are neither stored, nor named as void by an
@@ -255,7 +260,11 @@ func (s Links) Settle(ctx context.Context, fate Fate, ids ...string) error {
 				keepStored(tx, raw[:])
 			}
 			tx.Exec("UPDATE links SET fate = ?1, event = CASE WHEN ?1 IN (0, 2) THEN event END WHERE id = ?2 AND fate <> 1", int(fate), raw[:])
-			if fate == Void && tx.Changed() > 0 {
+			changed := tx.Changed() > 0
+			if fate == Stored && changed {
+				follow(tx, raw[:])
+			}
+			if fate == Void && changed {
 				tx.Exec("UPDATE links SET named = NULL WHERE fate <> 1 AND fate = 3 AND (w, named) IN (SELECT w, n FROM links WHERE id = ?)", raw[:])
 			}
 		}

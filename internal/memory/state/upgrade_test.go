@@ -25,7 +25,7 @@ func TestStateOfBefore(t *testing.T) {
 	old, err := sealedfile.Open(t.Context(), path, key, sealedfile.Options{Application: application, Schema: schema, Durable: true})
 	must(t, err)
 	must(t, old.Write(t.Context(), func(tx *sealedfile.Tx) error {
-		for _, sql := range []string{"DROP INDEX links_newest", "DROP INDEX links_nowhere", "ALTER TABLE links DROP COLUMN tomb", "ALTER TABLE links DROP COLUMN expires",
+		for _, sql := range []string{"DROP INDEX links_newest", "DROP INDEX links_nowhere", "ALTER TABLE links DROP COLUMN tomb", "ALTER TABLE links DROP COLUMN expires", "ALTER TABLE links DROP COLUMN tag", "ALTER TABLE links DROP COLUMN told",
 			"DROP TABLE kept", "DROP TABLE acts", "DROP TABLE losses", "DROP TABLE accounted", "DROP TABLE outbox", "DROP TABLE own_folders", "DROP TABLE turns", "DROP TABLE accepted", "ALTER TABLE sessions DROP COLUMN mute", "DROP TABLE places", "DROP TABLE migrations", "PRAGMA user_version = 8"} {
 			tx.Exec(sql)
 		}

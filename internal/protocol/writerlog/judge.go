@@ -89,6 +89,15 @@ type num struct {
 	took   []string // relays, by the state
 	d      string   // its address, by the state; "": not known
 	ends   int64    // when it expires; 0: never, or it is not known
+	told   int64    // the greatest number whose event says so
+}
+
+// end notes what the event of a later number says of when it expires: what supersedes it
+// may change that.
+func (n *num) end(by, at int64) {
+	if by >= n.told {
+		n.told, n.ends = by, at
+	}
 }
 
 func (l *log) num(n int64) *num {
@@ -140,7 +149,7 @@ func (j *judging) gather() {
 			l.num(v.N).void = true
 		}
 		for _, end := range e.Link.Ends {
-			l.num(end[0]).ends = end[1]
+			l.num(end[0]).end(e.Link.N, end[1])
 		}
 		for _, h := range e.Link.After {
 			j.log(h.W).num(h.N).know(h.ID)
@@ -156,7 +165,8 @@ func (j *judging) gather() {
 			l.num(v.N).void = true
 		}
 		for _, end := range u.Ends {
-			l.num(end[0]).ends = end[1]
+			at := l.num(end[0])
+			at.ends = max(at.ends, end[1])
 		}
 	}
 	for w, all := range j.in.Own {
@@ -164,7 +174,9 @@ func (j *judging) gather() {
 			at := j.log(w).num(int64(n))
 			at.know(o.ID)
 			at.void, at.own, at.stored, at.at, at.took, at.d = at.void || o.Void, true, o.Stored, o.At, o.Took, o.D
-			at.ends = max(at.ends, o.Ends)
+			if o.Ends > 0 {
+				at.ends = o.Ends
+			}
 		}
 	}
 }

@@ -110,3 +110,29 @@ func TestExpired(t *testing.T) {
 		t.Errorf("what will expire is remembered: %+v", marks)
 	}
 }
+
+// TestExpiryIsToldAnew: of what events say of when a number expires, the later one counts,
+// whatever their ids: what superseded it may expire later than was known.
+func TestExpiryIsToldAnew(t *testing.T) {
+	const log, at = "0a1b2c3d", int64(1_700_000_000)
+	for _, c := range []struct{ before, after int64 }{{at + 60, at + 9000}, {at + 9000, at + 60}} {
+		in := Evidence{Now: at + 600, Events: map[string]Event{}, Relays: []Shown{{URL: "A", Whole: true, Marks: []Mark{{W: log, N: 0, ID: someID, D: "a", At: at}}}}}
+		for n, ends := range []int64{c.before, c.after} {
+			id := map[bool]string{true: "a", false: "b"}[(n == 0) == (c.before < c.after)]
+			in.Events[id] = Event{ID: id, D: id, At: at + int64(n), Link: &Link{W: log, N: int64(n) + 1, Ends: []End{{0, ends}}}}
+		}
+		want := 0
+		if c.after <= in.Now {
+			want = 1
+		}
+		if report := Judge(in); report.Counts[Expired] != want {
+			t.Errorf("%d, then %d: %+v", c.before-at, c.after-at, report.Findings)
+		}
+		for _, e := range in.Events { // in the other order of ids
+			e.Link.N = 3 - e.Link.N
+		}
+		if report := Judge(in); report.Counts[Expired] != 1-want {
+			t.Errorf("%d, then %d: %+v", c.after-at, c.before-at, report.Findings)
+		}
+	}
+}
