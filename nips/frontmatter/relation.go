@@ -204,11 +204,11 @@ func Stamped(d Doc, head *Doc, s Stamp) (string, error) {
 const keyExpires = "expires"
 
 // Dated returns a text that says when its event expires, the zero Moment for never, and
-// was to before. Whatever else it says of that itself is a claim: expires_claimed.
-func Dated(d Doc, at, was Moment) (string, error) {
+// was to before, or elsewhere. Whatever else it says of that itself is a claim: expires_claimed.
+func Dated(d Doc, at Moment, was ...Moment) (string, error) {
 	changes := []Change{}
 	for _, v := range d.values(keyExpires) {
-		if !v.Equal(at.Value()) && !v.Equal(was.Value()) {
+		if !slices.ContainsFunc(append(was, at), func(m Moment) bool { return v.Equal(m.Value()) }) {
 			changes = append(changes, Set(keyExpires+"_claimed", timely(v)))
 		}
 	}

@@ -43,8 +43,12 @@ func About(slug nipae.Slug, entry client.Entry, err error) error {
 	return err
 }
 
-// Explained adds to a conflict what is there now and what to do.
+// Explained adds to a conflict what is there now and what to do, and to an expiry that
+// would take along what is there how to let that go.
 func Explained(err error) error {
+	if takes, is := errors.AsType[*memory.TakesError](err); is {
+		return fmt.Errorf("%w; \"with %s\" behind the time says that it may", err, takes.Newest)
+	}
 	var conflict *client.ConflictError
 	if !errors.As(err, &conflict) {
 		return err

@@ -51,6 +51,7 @@ type Draft struct {
 	Body    nipae.Body
 	At      int64
 	Expires int64 // Unix seconds; 0 for never
+	Was     int64 // when the version expires whose text it is: the text says so, and claims nothing
 	was     int64 // when the version before expires
 }
 

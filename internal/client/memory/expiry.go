@@ -47,6 +47,28 @@ func ParseExpiry(text string, now time.Time) (e Expiry, err error) {
 	return e, err
 }
 
+// ParseFirst reads what ParseExpiry does, but no With: of who may not let go of what is
+// there.
+func ParseFirst(text string, now time.Time) (Expiry, error) {
+	e, err := ParseExpiry(text, now)
+	if err == nil && e.With != "" {
+		return Expiry{}, fmt.Errorf("%w: here \"with\" lets nothing go", client.ErrExpiry)
+	}
+	return e, err
+}
+
+// TakesError is client.ErrExpiry: what is there would expire too.
+type TakesError struct {
+	Newest string // names the newest version, as a With does
+	all    string
+}
+
+func (e *TakesError) Error() string {
+	return client.ErrExpiry.Error() + ": what is there would expire too: " + e.all
+}
+
+func (e *TakesError) Unwrap() error { return client.ErrExpiry }
+
 // neverExpires reports whether a slug is of what is always there.
 func neverExpires(slug nipae.Slug) bool {
 	return slug.IsCore() || slug == "mem/narrative" || isMachines(slug) || nipae.IsExchange(slug)
@@ -84,6 +106,24 @@ func expiry(ctx context.Context, m *Memory, slug nipae.Slug, e Expiry, reading n
 	return 0, 0, theseToo(versions)
 }
 
+// again returns when a version expires that is written as it once was, and when that did.
+// What is there decides, which takes its history along; only what was removed expires as
+// that version did, unless one that was to stay came after it. newer are the versions after
+// it. The error is client.ErrExpiry.
+func again(old Version, newer []Version, reading nipae.Reading, now int64) (at, was int64, err error) {
+	if reading.Head != nil {
+		at, _ = nipae.Expiration(reading.Head.Event)
+	}
+	stays := slices.ContainsFunc(newer, func(v Version) bool { return !v.Tombstone && v.Expires == 0 })
+	if (reading.Head == nil || reading.Tombstone()) && at == 0 && !stays {
+		at = old.Expires
+	}
+	if at > 0 && at <= now {
+		return 0, 0, fmt.Errorf("%w: it has expired", client.ErrExpiry)
+	}
+	return at, old.Expires, nil
+}
+
 // maxNamed is how many versions are named.
 const maxNamed = 8
 
@@ -96,7 +136,7 @@ func theseToo(versions []Version) error {
 	if more := len(versions) - len(all); more > 0 {
 		all = append(all, fmt.Sprintf("%d before them", more))
 	}
-	return fmt.Errorf("%w: what is there would expire too: %s; \"with %s\" behind the time says that it may", client.ErrExpiry, strings.Join(all, ", "), versions[0].ID[:minPrefix])
+	return &TakesError{versions[0].ID[:minPrefix], strings.Join(all, ", ")}
 }
 
 // dated returns a draft whose text says when it expires, and claims nothing of that.
@@ -113,7 +153,7 @@ func (d Draft) dated() (Draft, error) {
 	if d.Expires > 0 && doc.Fields().Type == frontmatter.Narrative {
 		return d, fmt.Errorf("%w: a narrative never expires", client.ErrExpiry)
 	}
-	text, err := frontmatter.Dated(doc, momentOf(d.Expires), momentOf(d.was))
+	text, err := frontmatter.Dated(doc, momentOf(d.Expires), momentOf(d.was), momentOf(d.Was))
 	d.Body = d.Body.WithText(text)
 	return d, err
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/client"
 	"engramd/internal/client/clienttest"
 	"engramd/nips/frontmatter"
@@ -98,7 +100,7 @@ func TestExpiresWithWhat(t *testing.T) {
 		refused(slug, Expiry{At: soon}, "never expire")
 	}
 	old := x.set("mem/old", "one", Expiry{})
-	refused("mem/old", Expiry{At: soon}, "what is there would expire too", old.ID[:8], `"with `+old.ID[:8])
+	refused("mem/old", Expiry{At: soon}, "what is there would expire too", old.ID[:8])
 	refused("mem/old", Expiry{At: soon, With: "00000000"}, old.ID[:8])
 	if e := x.set("mem/old", "two", Expiry{At: soon, With: old.ID[:8]}); e.Expires != soon || !strings.Contains(e.Text, "expires: "+momentOf(soon).String()) {
 		t.Errorf("named: %+v", e)
@@ -241,5 +243,59 @@ func TestEndedIsOlder(t *testing.T) {
 		if l, status, err := m.ListAll(t.Context()); err != nil || (len(l.Memories) > 0) != there || status.Behind > 0 {
 			t.Errorf("there %v: %+v %v", there, l, err)
 		}
+	}
+}
+
+// TestRestoreKeepsTheExpiry: what is restored expires when what it replaces does, and what
+// was removed when it was to; its text claims nothing. Nothing that was to stay expires.
+func TestRestoreKeepsTheExpiry(t *testing.T) {
+	x := newExpiring(t, 1)
+	soon, late := x.now+3600, x.now+7200
+	restored := func(slug nipae.Slug, ev *nostr.Event, at int64, want string) {
+		t.Helper()
+		x.has[0].Put(ev)
+		x.now++
+		e, _, err := x.Restore(t.Context(), slug, When{ID: ev.ID}, nil)
+		if got := frontmatter.Parse(e.Text); err != nil || e.Expires != at || got.Body() != want || strings.Contains(e.Text, "_claimed") ||
+			strings.Contains(e.Text, "expires: "+frontmatterOf(at)) != (at > 0) || at == 0 && e.Text != want {
+			t.Errorf("%s: expires %d, want %d: %q %v", slug, e.Expires, at, e.Text, err)
+		}
+	}
+	removed := func(slug nipae.Slug) {
+		t.Helper()
+		x.now++
+		if _, _, err := x.Remove(t.Context(), slug, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wrote := func(slug nipae.Slug, text string, e Expiry) *nostr.Event {
+		x.set(slug, text, e)
+		return x.has[0].Last()
+	}
+
+	one := wrote("mem/removed", "one", Expiry{At: soon})
+	removed("mem/removed")
+	restored("mem/removed", one, soon, "one")
+
+	one = wrote("mem/extended", "one", Expiry{At: soon})
+	wrote("mem/extended", "two", Expiry{At: late})
+	restored("mem/extended", one, late, "one")
+
+	one = wrote("mem/stays", "one", Expiry{At: soon})
+	removed("mem/stays")
+	wrote("mem/stays", "two", Expiry{})
+	restored("mem/stays", one, 0, "one")
+	removed("mem/stays")
+	restored("mem/stays", one, 0, "one")
+
+	// Removed by a program that knows nothing of expiry.
+	one = wrote("mem/foreign", "one", Expiry{At: soon})
+	x.now++
+	gone, _ := nipae.NewTombstone("mem/foreign")
+	x.has[0].Replace(clienttest.Sealed(t, "agent", "owner", gone, x.now))
+	restored("mem/foreign", one, soon, "one")
+
+	if _, _, err := again(Version{Entry: client.Entry{Expires: soon}}, nil, nipae.Reading{}, soon); !errors.Is(err, client.ErrExpiry) || !strings.Contains(err.Error(), "it has expired") {
+		t.Errorf("over: %v", err)
 	}
 }

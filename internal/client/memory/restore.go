@@ -143,8 +143,9 @@ func pick(versions []Version, when When) (*Version, error) {
 }
 
 // Restore writes what an old version said, with all members of its body, as a
-// new version. check is that of SetOptions. The errors are those of At and of
-// Set; a tombstone is not restored, Remove writes one.
+// new version, which expires when what is there does (again). check is that of
+// SetOptions. The errors are those of At and of Set; a tombstone is not restored, Remove
+// writes one.
 func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When, check func(old, text string) error) (client.Entry, client.Status, error) {
 	if err := m.writable(); err != nil {
 		return client.Entry{}, client.Status{}, err
@@ -152,12 +153,18 @@ func (m *Memory) Restore(ctx context.Context, slug nipae.Slug, when When, check 
 	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
 	looking, done := client.Part(ctx, 0.4)
-	old, status, err := m.versionAt(looking, slug, when)
+	versions, status, err := m.log(looking, slug)
 	done()
 	if err != nil {
 		return client.Entry{}, status, err
 	}
-	return m.write(ctx, slug, SetOptions{OverUnreadable: true, Check: check}, func(nipae.Reading) (nipae.Body, error) {
+	old, err := chosen(versions, when, status)
+	if err != nil {
+		return client.Entry{}, status, err
+	}
+	newer := versions[:slices.IndexFunc(versions, func(v Version) bool { return v.ID == old.ID })]
+	dates := func(reading nipae.Reading) (at, was int64, err error) { return again(old, newer, reading, m.c.Now()) }
+	return m.write(ctx, slug, SetOptions{OverUnreadable: true, Check: check, again: dates}, func(nipae.Reading) (nipae.Body, error) {
 		return old.body, nil
 	})
 }

@@ -34,6 +34,8 @@ type SetOptions struct {
 	Like nipae.Slug
 	// Expires says when it expires.
 	Expires Expiry
+	// again says, where it is not nil, when what is written again expires, and did.
+	again func(nipae.Reading) (at, was int64, err error)
 	// Addresses and Ends are the values of a log unit's members; nil leaves one.
 	Addresses, Ends jsontext.Value
 	// Check is shown the text that is there, "" if there is none, and the one that
@@ -148,7 +150,12 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 		return client.Entry{}, status, 0, err
 	}
 	draft := Draft{}
-	if draft.Expires, draft.was, err = expiry(ctx, m, slug, o.Expires, reading); err != nil {
+	if o.again != nil {
+		draft.Expires, draft.Was, err = o.again(reading)
+	} else {
+		draft.Expires, draft.was, err = expiry(ctx, m, slug, o.Expires, reading)
+	}
+	if err != nil {
 		return client.Entry{}, status, 0, err
 	}
 	body, err := compose(reading)
