@@ -26,6 +26,7 @@ type Head struct {
 	// With a key that reads the engram:
 	Slug      nipae.Slug `json:"slug,omitempty"`
 	Tombstone bool       `json:"tombstone,omitempty"`
+	Expires   int64      `json:"-"` // Unix seconds; 0 for never
 	body      [32]byte   // SHA-256 of the body
 }
 
@@ -75,6 +76,7 @@ func ReadHeads(ctx context.Context, src bundle.Source, agent string, keys bundle
 			h := Head{Kind: ev.Kind, PubKey: strings.Clone(ev.PubKey), D: strings.Clone(ev.Tags.GetD()), ID: strings.Clone(ev.ID), CreatedAt: int64(ev.CreatedAt)}
 			if e, ok := open(ev, agent, keys); ok {
 				body := e.Body
+				h.Expires, _ = nipae.Expiration(ev)
 				h.Slug = nipae.Slug(strings.Clone(string(body.Slug())))
 				if _, live := body.Text(); !live {
 					h.Tombstone = true

@@ -171,7 +171,9 @@ func (a *Action) decideRevert() error {
 	case slices.ContainsFunc(untouched, func(p string) bool { return strings.HasPrefix(string(a.Slug), p) }):
 		a.Op, a.Reason = Keep, "a restore leaves it as it is"
 	case was:
-		a.Op = Write
+		if a.Op = Write; a.Bundle.Expires > 0 && a.Now != nil && a.Now.Expires == 0 {
+			a.Reason = "without its expiry: what is there has none"
+		}
 	case a.Slug.IsCore():
 		a.Op, a.Reason = Keep, "core cannot be tombstoned"
 	default:

@@ -215,9 +215,26 @@ func (w *writing) draft(a snapshot.Action, from, head *nostr.Event) (draft, erro
 		d.step.Base, last = head.ID, int64(head.CreatedAt)
 	}
 	d.Body = body
-	d.Expires, _ = nipae.Expiration(from)
-	d.At, err = m.After(last)
-	return d, err
+	if d.At, err = m.After(last); err != nil {
+		return d, err
+	}
+	d.Was, _ = nipae.Expiration(from)
+	d.Expires = lasting(d.Was, head, d.At)
+	return d, nil
+}
+
+// lasting returns when a version expires, which expired at was, when it is written over a
+// head: with it goes the history, so never sooner than the head does. What has expired by
+// now, and stands over nothing that expires later, has expired.
+func lasting(was int64, head *nostr.Event, now int64) int64 {
+	if was == 0 || head == nil {
+		return was
+	}
+	at, expires := nipae.Expiration(head)
+	if !expires && was > now {
+		return 0
+	}
+	return max(was, at)
 }
 
 func (w *writing) memory(owner string) (*memory.Memory, error) {

@@ -3,14 +3,18 @@ package snapshots
 import (
 	"context"
 	"errors"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/snapshot"
 	"engramd/internal/snapshot/bundle"
+	"engramd/nips/nipae"
 )
 
 // captured is a capture of these heads.
@@ -103,3 +107,71 @@ func TestPlanLeavesAloneWhatCannotBeRead(t *testing.T) {
 type changed struct{}
 
 func (changed) Events(context.Context, bundle.Class, func([]byte) error) error { return nil }
+
+// TestStepsKeepWhatStays: what a snapshot has with an expiry gets none over a head that has
+// none, and the later one over a head that expires; the plan says so, and the text does.
+func TestStepsKeepWhatStays(t *testing.T) {
+	agent, owner := relaytest.Agent(), relaytest.Owner()
+	keys, err := bundle.KeysOf(agent.Secret, agent.Pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t)
+	m, err := memory.AsAgent(c, owner.Pub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const soon, late, over = 4_000_000_000, 4_000_003_600, 1_600_000_000
+	made := func(slug nipae.Slug, text string, at, expires int64) *nostr.Event {
+		t.Helper()
+		body, err := nipae.NewMemory(slug, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, err := m.Compose(t.Context(), []memory.Draft{{Body: body, At: at, Expires: expires}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return events[0]
+	}
+	gone, err := nipae.NewTombstone("mem/gone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tomb, err := m.Compose(t.Context(), []memory.Draft{{Body: gone, At: 20, Expires: late}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bundled(t, bundle.Transaction, bundle.ByCLI, made("mem/stays", "then", 10, soon), made("mem/extended", "then", 10, soon), made("mem/missing", "then", 10, soon),
+		made("mem/gone", "then", 10, soon), made("mem/lifted", "then", 10, 0), made("mem/over", "then", 10, over), made("mem/over-extended", "then", 10, over))
+	now := captured(made("mem/stays", "now", 20, 0), made("mem/extended", "now", 20, late), tomb[0], made("mem/lifted", "now", 20, soon), made("mem/over", "now", 20, 0), made("mem/over-extended", "now", 20, late))
+	p, err := NewPlan(t.Context(), b, now, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range p.Actions {
+		if stays := a.Slug == "mem/stays" || a.Slug == "mem/over"; a.Op != snapshot.Write || (a.Reason == "without its expiry: what is there has none") != stays {
+			t.Errorf("%s: %s %q", a.Slug, a.Op, a.Reason)
+		}
+	}
+	steps, err := p.Steps(t.Context(), c, b, now, keys, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[nipae.Slug]int64{}
+	for _, s := range steps {
+		key, _ := keys(agent.Pub, owner.Pub)
+		e, err := nipae.Open(key, agent.Pub, owner.Pub, s.Event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, _ := nipae.Expiration(s.Event)
+		got[e.Slug()] = at
+		if text, _ := e.Body.Text(); strings.Contains(text, "_claimed") || strings.Contains(text, "expires: ") != (at > 0) {
+			t.Errorf("%s: %q", e.Slug(), text)
+		}
+	}
+	if want := (map[nipae.Slug]int64{"mem/stays": 0, "mem/extended": late, "mem/missing": soon, "mem/gone": late, "mem/lifted": 0, "mem/over-extended": late}); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
