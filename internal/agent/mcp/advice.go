@@ -68,7 +68,7 @@ var ofTexts = []advice{
 	{as[*write.MatchError], CodeMatch, "Nothing was written: {error}.", "Give more of the text around it as old_str, so that it stands there exactly once."},
 	{as[*write.ClaimError], CodeClaim, "Nothing was written: {error}.", "Leave these lines out of the text."},
 	{is(write.ErrReserved), CodeReserved, "mem/sys, mem/proposals and mem/proposals-answers are kept by programs. Nothing was written.", "Use another slug."},
-	{is(client.ErrExpiry), CodeInvalid, "Nothing was written: {said}", "Give another expires, or none; only if all that is named may go, the words that say so."},
+	{is(client.ErrExpiry), CodeInvalid, "Nothing was written: {said}", "Give expires only for a new slug, or a later one for what expires. Letting go of what is there is for a person: engramctl mem set --expires."},
 	{is(write.ErrField, frontmatter.ErrHead, frontmatter.ErrValue), CodeInvalid, "Nothing was written: {error}.", correct},
 }
 

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,8 +28,8 @@ func TestExpires(t *testing.T) {
 		return e, client.Status{}, nil
 	}
 	p := unitServer(t, m, nil)
-	made := ask[writeOut](p, "memory_write", args{"slug": "wifi", "text": "x", "expires": "30d with 0123abcd"})
-	if want := (memory.Expiry{At: at.Unix(), With: "0123abcd"}); len(asked) != 1 || asked[0] != want || made.Expires != "2026-12-22T06:02:44Z" {
+	made := ask[writeOut](p, "memory_write", args{"slug": "wifi", "text": "x", "expires": "30d"})
+	if want := (memory.Expiry{At: at.Unix()}); len(asked) != 1 || asked[0] != want || made.Expires != "2026-12-22T06:02:44Z" {
 		t.Errorf("%+v %+v", asked, made)
 	}
 	if l := ask[listOut](p, "memory_list", args{}); len(l.Entries) != 1 || l.Entries[0].Expires != "2026-12-22T06:02:44Z" {
@@ -39,7 +40,18 @@ func TestExpires(t *testing.T) {
 			t.Errorf("%v: %+v", in, f)
 		}
 	}
-	if f, _ := p.refused("memory_note", args{"text": "x", "expires": "soon"}); f.Code != CodeInvalid {
-		t.Errorf("%+v", f)
+	for _, expires := range []string{"soon", "1s with 0123abcd"} {
+		if f, _ := p.refused("memory_note", args{"text": "x", "expires": expires}); f.Code != CodeInvalid {
+			t.Errorf("%q: %+v", expires, f)
+		}
+	}
+	// What is there is for a person to let go.
+	for _, slug := range []string{"wifi", "new", "there"} {
+		if f, words := p.refused("memory_write", args{"slug": slug, "text": "x", "expires": "1s with 0123abcd"}); f.Code != CodeInvalid || !strings.Contains(words, "engramctl mem set --expires") {
+			t.Errorf("%s: %s", slug, words)
+		}
+	}
+	if len(asked) != 2 { // the first, and the one of which only the history was in the way
+		t.Errorf("%+v", asked)
 	}
 }

@@ -125,7 +125,7 @@ func TestTools(t *testing.T) {
 				t.Errorf("%s: hints are missing or wrong", tool.Name)
 			case a.ReadOnlyHint != (w == nil):
 				t.Errorf("%s: readOnlyHint is %v", tool.Name, a.ReadOnlyHint)
-			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_feedback", "memory_snapshot", aside.More, "contract_new", "contract_say"}, tool.Name)):
+			case w != nil && *a.DestructiveHint != (!slices.Contains([]string{"memory_append", "memory_note", "memory_intend", "memory_feedback", "memory_snapshot", "contract_new", "contract_say"}, tool.Name)):
 				t.Errorf("%s: destructiveHint is %v", tool.Name, *a.DestructiveHint)
 			case (a.OpenWorldHint == nil) != (w != nil && (tool.Name == "memory_accept" || tool.Name == aside.Proposal || strings.HasPrefix(tool.Name, "contract_"))) || a.OpenWorldHint != nil && *a.OpenWorldHint:
 				t.Errorf("%s: openWorldHint is %v", tool.Name, a.OpenWorldHint)

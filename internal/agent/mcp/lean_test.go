@@ -85,8 +85,12 @@ func TestMoreReachesNothingElse(t *testing.T) {
 			t.Errorf("%s is reached through %s", a.Tool, a.By)
 		}
 	}
-	if h := hints[aside.More]; *h.DestructiveHint || h.ReadOnlyHint || *h.OpenWorldHint {
-		t.Errorf("%+v", h)
+	for _, kept := range []bool{true, false} { // where no version is kept, a restore replaces for good
+		for _, tool := range offered(t, options{Mind: anyMind(), Kept: func(context.Context) bool { return kept }}).Tools {
+			if h := tool.Annotations; tool.Name == aside.More && (*h.DestructiveHint == kept || h.ReadOnlyHint || *h.OpenWorldHint) {
+				t.Errorf("kept %v: %+v", kept, h)
+			}
+		}
 	}
 	m, f, made := newFake(), &fakeProposals{}, &fakePlans{}
 	m.texts["mem/x"] = "kept"
@@ -143,6 +147,8 @@ func TestAsidesAnswerAsBefore(t *testing.T) {
 			in[a.With] = true
 		case "memory_rename": // filled in by a model that fills in everything
 			in["trigger"], in["text"], in["due"] = "", "", nil
+		case "memory_append":
+			in["description"], in["type"], in["expires"], in["tags"] = "", "", "", []string{}
 		}
 		return p.call(a.By, in)
 	})
@@ -174,7 +180,7 @@ func TestMoreSaysWhatItTakes(t *testing.T) {
 		{aside.Write, args{"slug": "a", "text": "b", "mode": "append", "tags": []string{"c"}}, []string{"memory_write with mode append takes these arguments: slug, text, base"}},
 		{aside.Write, args{"slug": "a", "text": "b", "mode": "prepend"}, []string{"mode is replace or append"}},
 		{aside.Commit, args{"plan": anyPlan}, []string{"operations is missing"}},
-		{aside.Commit, args{"plan": anyPlan, "undo": true, "operations": []any{}}, []string{"takes these arguments: plan, force"}},
+		{aside.Commit, args{"plan": anyPlan, "undo": true, "operations": []any{"x"}}, []string{"takes these arguments: plan, force"}},
 	} {
 		if c.tool == aside.Proposal {
 			p = unitServer(t, newFake(), func(o *options) { o.Mind, o.Proposals = anyMind(), &fakeProposals{} })

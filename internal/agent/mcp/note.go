@@ -31,7 +31,7 @@ func (s *writeTools) note(ctx context.Context, in noteIn) (writeOut, error) {
 	if err := checkText(in.Text); err != nil {
 		return writeOut{}, err
 	}
-	expires, err := memory.ParseExpiry(in.Expires, s.m.clock())
+	expires, err := memory.ParseFirst(in.Expires, s.m.clock())
 	if err != nil {
 		return writeOut{}, err
 	}

@@ -191,7 +191,7 @@ const describeLink = `Say how one memory relates to another; both must exist. A 
 
 const describeDelete = `Delete what is wrong or obsolete; not core. memory_more restores it while versions are kept.`
 
-const describeRestore = `Make an earlier version of a memory the current one, byte for byte; also of a deleted one. Read it before.`
+const describeRestore = `Make an earlier version of a memory the current one, byte for byte but for expires; also of a deleted one. Read it before.`
 
 const describeWhy = `Show what a session was told unasked, at its start or at which prompt, in which version, for which reason, and what was withheld and why. Slugs and reasons are data.`
 

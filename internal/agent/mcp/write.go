@@ -67,7 +67,7 @@ func (s *writeTools) write(ctx context.Context, in writeIn) (writeOut, error) {
 		return writeOut{}, err
 	}
 	draft := write.Draft{Text: in.Text, Fields: write.Fields{Type: in.Type, Description: in.Description, Tags: in.Tags, Salience: in.Salience, Trust: in.Trust}}
-	if draft.Fields.Expires, err = memory.ParseExpiry(in.Expires, s.m.clock()); err != nil {
+	if draft.Fields.Expires, err = memory.ParseFirst(in.Expires, s.m.clock()); err != nil {
 		return writeOut{}, err
 	}
 	if len(in.Supersedes) > write.MaxSupersedes {

@@ -8,6 +8,7 @@ package aside
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,8 +130,9 @@ func (s Set) Schema(named bool) map[string]any {
 	return map[string]any{"type": "object", "properties": properties, "required": required}
 }
 
-// Meant returns which one the arguments of a call mean, and its own arguments.
-func (s Set) Meant(arguments json.RawMessage) (Aside, json.RawMessage, bool) {
+// Meant returns which one the arguments of a call mean, and its own arguments. What it
+// does not take is left out where it says nothing: some models fill in every argument.
+func (s Set) Meant(arguments json.RawMessage, takes func(tool string) []string) (Aside, json.RawMessage, bool) {
 	var given map[string]json.RawMessage
 	if len(s) == 0 || json.Unmarshal(arguments, &given) != nil {
 		return Aside{}, nil, false
@@ -141,15 +143,12 @@ func (s Set) Meant(arguments json.RawMessage) (Aside, json.RawMessage, bool) {
 		return Aside{}, nil, false
 	}
 	delete(given, s[at].With)
-	for _, other := range s { // models that fill in everything leave out an argument like that
-		for _, name := range other.arguments() {
-			if !slices.Contains(s[at].arguments(), name) && slices.Contains([]string{`""`, "false", "[]"}, string(given[name])) {
-				delete(given, name)
-			}
-		}
-	}
-	own, err := json.Marshal(given)
-	return s[at], own, err == nil
+	own := append(takes(s[at].Tool), s[at].arguments()...)
+	maps.DeleteFunc(given, func(name string, value json.RawMessage) bool {
+		return !slices.Contains(own, name) && slices.Contains([]string{`""`, "false", "null", "[]"}, string(value))
+	})
+	rest, err := json.Marshal(given)
+	return s[at], rest, err == nil
 }
 
 var (
