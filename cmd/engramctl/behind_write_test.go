@@ -77,8 +77,8 @@ func (c lostCell) ends(w change) (code int, written bool) {
 	switch base := c.onto(); {
 	case base == withheld:
 		return 6, false
-	case w.past && c.shown() == nothing && !c.ended():
-		return 1, false // no relay has it
+	case w.past && c.shown() == nothing && c.condition != deletedThere:
+		return 1, false // no relay has it: what expired took its history along
 	case base == nothing && w.idle:
 		return 0, false
 	case base == nothing && w.needs:
