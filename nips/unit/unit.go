@@ -58,6 +58,7 @@ var (
 	Adopted     = frontmatter.Adopted
 	At          = frontmatter.At
 	Claims      = frontmatter.Claims
+	Dated       = frontmatter.Dated
 	Hidden      = frontmatter.Hidden
 	Mapping     = frontmatter.Mapping
 	Number      = frontmatter.Number
