@@ -86,10 +86,10 @@ func TestWhatExpiryTookDoesNotComeBack(t *testing.T) {
 	for name, sweeps := range map[string]bool{"swept": true, "not swept": false} {
 		t.Run(name, func(t *testing.T) {
 			clock := storetest.NewClock()
-			o := storetest.Options(t, func(o *sqlite.Options) {
-				o.Clock = clock.Now
-				o.After = func(time.Duration) <-chan time.Time { return nil }
-			})
+			o := storetest.Options(t, func(o *sqlite.Options) { o.Clock = clock.Now })
+			if !sweeps {
+				events.Following(&o)
+			}
 			open := func() *sqlite.Store {
 				s, err := sqlite.Open(t.Context(), o)
 				if err != nil {

@@ -175,7 +175,7 @@ func (m *model) place(ev *nostr.Event) store.Outcome {
 		}
 	}
 	i := slices.IndexFunc(m.heads, at)
-	if until, over := m.over[storetest.Address(ev)]; i < 0 && over && int64(ev.CreatedAt) <= until {
+	if until, over := m.over[storetest.Address(ev)]; i < 0 && over && (int64(ev.CreatedAt) < until || int64(ev.CreatedAt) == until && ev.Tags.Find("expiration") == nil) {
 		return store.Stale
 	}
 	if i < 0 {

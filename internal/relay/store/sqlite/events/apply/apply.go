@@ -238,6 +238,9 @@ func (w *Writer) applyVersion(r *record.Record) (store.Result, error) {
 	if !w.keepsVersions(r) {
 		return store.Result{Outcome: store.Stale, Why: store.WhyStale}, nil
 	}
+	if _, err := w.head(r); err != nil { // one that has expired leaves a floor
+		return store.Result{}, err
+	}
 	if why, err := w.belowFloor(r); err != nil || why == store.WhyExpired {
 		return store.Result{Outcome: store.Stale, Why: why}, err
 	}

@@ -49,7 +49,12 @@ func (a *archive) have(r *record.Record) (seq int64, have bool, err error) {
 	if err != nil || !a.Known.History || r.D == nil {
 		return 0, false, err
 	}
-	have, err = a.Conn().Exists(sqlHaveHistory, r.ID)
+	if have, err = a.Conn().Exists(sqlHaveHistory, r.ID); err != nil || !have {
+		return 0, false, err
+	}
+	if _, err = a.head(r); err == nil { // one that has expired takes it along
+		have, err = a.Conn().Exists(sqlHaveHistory, r.ID)
+	}
 	return 0, have, err
 }
 

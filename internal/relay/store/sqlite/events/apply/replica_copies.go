@@ -28,6 +28,9 @@ func (w *Writer) placeCopy(r *record.Record, past, withdrawn bool, request []byt
 	if err != nil || result.Outcome != store.Stale || result.Why != store.WhyStale || record.IsContract(r.Event.Kind) {
 		return result, err
 	}
+	if why, err := w.belowFloor(r); err != nil || why != nil {
+		return store.Result{Outcome: store.Stale, Why: why}, err
+	}
 	return w.keepCopy(r)
 }
 

@@ -121,7 +121,7 @@ func (a *archive) rolledBack(r *record.Record, operator bool) (bool, error) {
 const (
 	sqlRaiseFloor = `INSERT INTO removed_heads(address, created_at, id) VALUES (?1, ?2, ?3) ON CONFLICT (address) DO UPDATE
 		SET created_at = ?2, id = ?3 WHERE ?2 > created_at OR ?2 = created_at AND ?3 < id`
-	sqlBelowFloor = `SELECT id FROM removed_heads WHERE address = ?1 AND (created_at > ?2 OR created_at = ?2 AND id < ?3)`
+	sqlBelowFloor = `SELECT id, created_at FROM removed_heads WHERE address = ?1 AND (created_at > ?2 OR created_at = ?2 AND id < ?3)`
 	sqlDropFloor  = `DELETE FROM removed_heads WHERE address = ?`
 
 	// floorOfExpired stands in a floor for the id of a head that has expired. It comes
@@ -133,7 +133,9 @@ const (
 // removed its head, or versions of it: what is older than a removed head, and
 // any superseded version that was removed, does not become head. The removed
 // head itself may be published again: to remove is not to ban. A head of a gated
-// kind that expires leaves one too: nothing of its time or before becomes head.
+// kind that expires leaves one too: nothing of its time or before becomes head, but for
+// what of that time expires later than now. That is itself, where a clock that was ahead
+// took it away.
 
 // RaiseFloor makes (created, id) the floor of an address, unless it has a
 // higher one. d is the column's value; an empty id comes before every other, so
@@ -160,16 +162,21 @@ func (a *archive) belowFloor(r *record.Record) (*nip01.Refusal, error) {
 	switch {
 	case err != nil || row == nil:
 		return nil, err
-	case string(row.Blob(0)) == floorOfExpired:
-		return store.WhyExpired, nil
+	case string(row.Blob(0)) != floorOfExpired:
+		return store.WhyRemoved, nil
+	case row.Int(1) == r.Created && r.Expires > a.Now:
+		return nil, nil
 	}
-	return store.WhyRemoved, nil
+	return store.WhyExpired, nil
 }
 
 // DropFloor lets the operator himself bring an address back.
 func (a *archive) DropFloor(r *record.Record) error {
-	if !a.Known.floors || r.D == nil {
+	if r.D == nil {
 		return nil
+	}
+	if _, err := a.head(r); err != nil || !a.Known.floors { // one that has expired leaves a floor
+		return err
 	}
 	address, err := addressHash(int64(r.Event.Kind), r.Pubkey, r.D)
 	if err == nil {
