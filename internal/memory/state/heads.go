@@ -139,27 +139,56 @@ func keepStored(tx *sealedfile.Tx, id []byte) {
 	tx.Exec("INSERT INTO kept SELECT d, id, at, tomb, expires, event FROM links WHERE id = ? AND event IS NOT NULL AND length(d) = 32 "+onlyNewer, id)
 }
 
-// follow has the superseded versions at an address expire when its newest does, or by
-// themselves if that is sooner, once a relay took an event there.
+// follow has the superseded versions at an address expire when the newest of their chain
+// does, or by themselves if that is sooner, once a relay took an event there. Where one had
+// expired before the next was written, a new chain begins: what went with it stays gone.
 func follow(tx *sealedfile.Tx, id []byte) {
-	var d, newest []byte
-	var tags []int64 // of the newest, and of the one before
+	var d []byte
 	for r := range tx.Rows("SELECT d FROM links WHERE id = ? AND fate = 1 AND length(d) = 32", id) {
 		d = bytes.Clone(r.Raw(0))
 	}
-	for r := range tx.Rows("SELECT id, tag FROM links INDEXED BY links_newest WHERE fate = 1 AND d = ? ORDER BY at DESC, id LIMIT 2", d) {
-		if tags = append(tags, r.Int(1)); len(tags) == 1 {
-			newest = bytes.Clone(r.Raw(0))
+	type end struct {
+		id []byte
+		at int64
+	}
+	var ends []end
+	var now, before chain // before has all but the event
+	met := false
+	for r := range tx.Rows("SELECT id, at, tag, expires FROM links INDEXED BY links_newest WHERE fate = 1 AND d = ? ORDER BY at DESC, id", d) {
+		this, tag := bytes.Equal(r.Raw(0), id), r.Int(2)
+		now = now.with(r.Int(1), tag)
+		at := now.ends
+		if tag > 0 && (at == 0 || tag < at) {
+			at = tag
+		}
+		if at != r.Int(3) {
+			ends = append(ends, end{bytes.Clone(r.Raw(0)), at})
+		}
+		if met = met || this; !this {
+			before = before.with(r.Int(1), tag)
+		}
+		if met && now == before {
+			break // nothing changes for what is older
 		}
 	}
-	const set = "UPDATE links SET expires = CASE WHEN tag = 0 OR ?1 BETWEEN 1 AND tag THEN ?1 ELSE tag END WHERE "
-	switch {
-	case len(tags) < 2:
-	case !bytes.Equal(newest, id): // it came late
-		tx.Exec(set+"id = ?2", tags[0], id)
-	case tags[0] != tags[1]: // else they follow the one before already
-		tx.Exec(set+"fate = 1 AND d = ?2", tags[0], d)
+	for _, e := range ends {
+		tx.Exec("UPDATE links SET expires = ? WHERE id = ?", e.at, e.id)
 	}
+}
+
+// chain is what was written at an address since something there had expired, as far as it
+// was read, from the newest on.
+type chain struct {
+	ends, at int64 // when the newest expires, and when the oldest was written
+	begun    bool
+}
+
+// with is the chain of the version before the oldest.
+func (c chain) with(at, tag int64) chain {
+	if !c.begun || tag > 0 && tag <= c.at {
+		c.ends = tag
+	}
+	return chain{c.ends, at, true}
 }
 
 const onlyNewer = `ON CONFLICT (d) DO UPDATE SET id = excluded.id, at = excluded.at, tomb = excluded.tomb, expires = excluded.expires, event = excluded.event

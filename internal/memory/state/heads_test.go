@@ -259,6 +259,56 @@ func TestEndsFollowTheNewest(t *testing.T) {
 	}
 }
 
+// TestEndsOfAChain: what has expired goes on having expired when something new is written
+// at its address, in whatever order relays took what.
+func TestEndsOfAChain(t *testing.T) {
+	r := newRig(t)
+	s := r.open(testPair)
+	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
+	now := r.now.Unix()
+	versions := []struct{ at, expires, want int64 }{
+		{1, 0, 200}, {2, 30, 30}, {20, 200, 200}, // it took all along
+		{200, 0, 9000}, {210, 9000, 9000},
+	}
+	orders := permutations(len(versions))
+	id := func(order, version int) string { return hexOf(1 + order*len(versions) + version) }
+	must(t, s.Links.Take(t.Context(), len(orders)*len(versions), func(i int, _ writerlog.Link) (Sealed, error) {
+		order, v := i/len(versions), versions[i%len(versions)]
+		e := Sealed{ID: id(order, i%len(versions)), D: hexOf(1 + order), At: now + v.at, Event: []byte("event")}
+		if v.expires > 0 {
+			e.Expires = now + v.expires
+		}
+		return e, nil
+	}))
+	var settled []string
+	for i, order := range orders {
+		for _, v := range order {
+			settled = append(settled, id(i, v))
+		}
+	}
+	must(t, s.Links.Settle(t.Context(), Stored, settled...))
+	own, err := s.Links.Own(t.Context())
+	must(t, err)
+	for i, o := range own["61626364"] {
+		if want := versions[i%len(versions)].want; o.Ends != now+want {
+			t.Errorf("settled as %v: version %d ends at %d, want %d", orders[i/len(versions)], i%len(versions), o.Ends-now, want)
+		}
+	}
+}
+
+// permutations are the orders of n.
+func permutations(n int) (all [][]int) {
+	if n == 0 {
+		return [][]int{nil}
+	}
+	for _, p := range permutations(n - 1) {
+		for i := range n {
+			all = append(all, slices.Insert(slices.Clone(p), i, n-1))
+		}
+	}
+	return all
+}
+
 // TestManyEnds: where more expire than one event tells of, the next goes on behind them,
 // and begins anew behind the last; what a void event told is told again.
 func TestManyEnds(t *testing.T) {
