@@ -219,6 +219,48 @@ func TestExtendedWhileItWaited(t *testing.T) {
 			if !errors.Is(readErr, client.ErrNotFound) {
 				t.Errorf("%q %v", e.Text, readErr)
 			}
+			beginsAnew(t, relay, s, waits[0])
 		})
+	}
+}
+
+// beginsAnew: behind a write to mem/x that waits for ever others go on, and it stays as it
+// is until it is given up.
+func beginsAnew(t *testing.T, relay *frail, s *Session, gone Waiting) {
+	t.Helper()
+	relay.silent.Store(true)
+	if _, _, err := s.Memory.Remove(t.Context(), "mem/x", false); !errors.Is(err, ErrWaits) {
+		t.Errorf("removed while no relay answers: %v", err)
+	}
+	if _, _, err := s.Memory.Set(t.Context(), "mem/x", "onto it", memory.SetOptions{Base: client.Hash(gone.Text), Later: &memory.Later{}}); !errors.Is(err, client.ErrConflict) {
+		t.Errorf("onto what is gone: %v", err)
+	}
+	appendTo(t, s, "mem/x", "anew", true)
+	appendTo(t, s, "mem/x", "and on", true)
+	if e, status, err := s.Memory.Read(t.Context(), "mem/x"); err != nil || !status.Queued || e.Expires != 0 || write.Body("mem/x", e.Text) != "anew\nand on" {
+		t.Errorf("while it waits: %q, %+v, %v", e.Text, status, err)
+	}
+	if l, _, err := s.Memory.ReadAll(t.Context()); err != nil || len(l.Memories) != 1 || write.Body("mem/x", l.Memories[0].Text) != "anew\nand on" {
+		t.Errorf("listed while it waits: %+v, %v", l.Memories, err)
+	}
+	relay.silent.Store(false)
+	if out := sent(t, s); out.Written != 1 || out.Left != 1 || out.Apart+out.Rebased != 0 {
+		t.Errorf("%+v", out)
+	}
+	appendTo(t, s, "mem/x", "at once", false)
+	if out := sent(t, s); out.Written+out.Apart != 0 || out.Left != 1 {
+		t.Errorf("again: %+v", out)
+	}
+	if e, _, err := s.Memory.Get(t.Context(), "mem/x"); err != nil || e.Expires != 0 || write.Body("mem/x", e.Text) != "anew\nand on\nat once" {
+		t.Errorf("%q, expires %d, %v", e.Text, e.Expires, err)
+	}
+	if _, _, err := s.Memory.Remove(t.Context(), "mem/x", false); err != nil {
+		t.Errorf("removed: %v", err)
+	}
+	if waits, err := s.Outbox.All(t.Context()); err != nil || len(waits) != 1 || waits[0].ID != gone.ID || waits[0].Reason != errGone.Error() {
+		t.Errorf("%+v, %v", waits, err)
+	}
+	if err := s.Outbox.Drop(t.Context(), gone.ID); err != nil || len(waiting(t, s)) != 0 {
+		t.Errorf("given up: %v, %q wait", err, waiting(t, s))
 	}
 }

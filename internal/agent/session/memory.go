@@ -119,7 +119,7 @@ func (w writes) Get(ctx context.Context, slug nipae.Slug) (client.Entry, client.
 	if left == nil && !silent {
 		return e, status, err
 	}
-	if last, ok := w.s.Outbox.last(ctx, slug); ok {
+	if last, stands := w.s.Outbox.last(ctx, slug); stands {
 		status.Stale, status.Partial, status.Queued = silent, true, true
 		return last.Entry(), status, nil
 	}

@@ -182,14 +182,15 @@ func decoded(queued []memorystate.Queued, err error) (all []Waiting, _ error) {
 	return all, err
 }
 
-// last is the newest write that waits at a slug.
-func (o *Outbox) last(ctx context.Context, slug nipae.Slug) (w Waiting, ok bool) {
+// last is the newest write that waits at a slug. It stands for what is there unless it has
+// expired: then it has its place only, and what is written begins anew.
+func (o *Outbox) last(ctx context.Context, slug nipae.Slug) (w Waiting, stands bool) {
 	for _, one := range o.read(ctx, o.state(ctx)) {
 		if one.Slug == string(slug) {
-			w, ok = one, true
+			w, stands = one, !o.expired(one)
 		}
 	}
-	return w, ok
+	return w, stands
 }
 
 // held are the texts that wait, one for each slug.
@@ -301,10 +302,14 @@ func room(slug nipae.Slug, text string) error {
 // before is what a write at a slug is made from: what waits there, or what this machine
 // knows. w has its hash and its place.
 func (o *Outbox) before(ctx context.Context, slug nipae.Slug) (old client.Entry, w Waiting) {
-	if last, ok := o.last(ctx, slug); ok {
-		old, w.N = last.Entry(), last.N
+	last, stands := o.last(ctx, slug)
+	switch w.N = last.N; {
+	case stands:
+		old = last.Entry()
 		w.Base = old.Hash
 		return old, w
+	case w.N > 0:
+		w.Base = memory.BaseNone
 	}
 	m := o.s.Memory
 	at, err := o.s.known.At(ctx, nipae.AddressIn(m.Conversation(), m.Agent(), m.Owner(), slug))

@@ -77,6 +77,9 @@ func (c *chain) send(ctx context.Context) error {
 			return c.note(ctx, memorystate.Outbox.Held, client.ErrPartial)
 		}
 		text, rebased, err := c.on(ctx, head)
+		if errors.Is(err, errGone) {
+			return c.failed(ctx, err)
+		}
 		if err != nil {
 			return c.apart(ctx)
 		}
@@ -174,6 +177,9 @@ func (c *chain) base() string {
 	return ""
 }
 
+// last is the newest write of a chain.
+func (c *chain) last() Waiting { return c.all[len(c.all)-1] }
+
 // asked is the newest expiry that was asked for.
 func (c *chain) asked() (e memory.Expiry) {
 	for _, w := range c.all {
@@ -244,10 +250,11 @@ var errGone = errors.New("the text that it was made on has expired: outbox drop 
 // on makes the chain's text on what is there. It is the last of the chain where that is
 // what the first was made from; else each is made again.
 func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased bool, err error) {
-	last := c.all[len(c.all)-1].Text
 	switch {
+	case c.o.expired(c.last()) && head.Expires == 0: // whatever is there began anew
+		return "", false, errGone
 	case c.fits(head):
-		return last, false, nil
+		return c.last().Text, false, nil
 	case c.doubt || head.Hash == "":
 		return "", false, errUnfit
 	}
@@ -295,13 +302,9 @@ func (d *draft) Set(_ context.Context, slug nipae.Slug, text string, o memory.Se
 
 // apart keeps the chain's text as a memory of its own, beside the one that it met.
 func (c *chain) apart(ctx context.Context) error {
-	last := c.all[len(c.all)-1]
+	last := c.last()
 	if last.Expires > 0 { // what is apart would outlast it
-		why := errUnfit
-		if c.o.expired(last) {
-			why = errGone
-		}
-		return c.failed(ctx, why)
+		return c.failed(ctx, errUnfit)
 	}
 	slug := apart.Slug(last.ID)
 	text, err := apart.Unit{Of: string(c.slug), Written: last.At, Text: last.Text}.Render()

@@ -19,9 +19,9 @@ import (
 // and Status.Queued says so. Where relays have a newer text, that is it: Status.Waits.
 func (m *Memory) Read(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
 	e, status, err := m.Get(ctx, slug)
-	last, ok := m.s.Outbox.last(ctx, slug)
+	last, stands := m.s.Outbox.last(ctx, slug)
 	switch {
-	case !ok || m.s.Outbox.expired(last):
+	case !stands:
 		return e, status, err
 	case client.Silent(err):
 		status.Stale, status.Partial = true, true

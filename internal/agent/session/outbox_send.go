@@ -29,18 +29,20 @@ type Sent struct {
 var ErrWaits = errors.New("a write to this memory waits on this machine, and goes first (engramctl outbox ls)")
 
 // flush sends what waits at a slug, before that is read or written. What cannot be sent
-// waits still: ErrWaits, and what kept it.
+// waits still: ErrWaits, and what kept it. What has expired holds up no other where a
+// relay answered.
 func (o *Outbox) flush(ctx context.Context, slug nipae.Slug) error {
-	if _, waits := o.last(ctx, slug); !waits {
+	if w, _ := o.last(ctx, slug); w.N == 0 {
 		return nil
 	}
 	_, err := o.Send(ctx, slug)
-	if _, left := o.last(ctx, slug); !left {
-		return nil
-	} else if err != nil {
+	switch w, stands := o.last(ctx, slug); {
+	case w.N > 0 && err != nil:
 		return fmt.Errorf("%w: %w", ErrWaits, err)
+	case stands:
+		return ErrWaits
 	}
-	return ErrWaits
+	return nil
 }
 
 // Send sends what waits, in its order; "" is at every slug. What waits at one slug is
@@ -59,7 +61,7 @@ func (o *Outbox) Send(ctx context.Context, slug nipae.Slug) (out Sent, err error
 	defer unlock()
 	all, err := decoded(state.Outbox.All(ctx, string(slug)))
 	all = o.due(ctx, state, all)
-	left := map[nipae.Slug]bool{} // where one waits still: what comes after it does too
+	left := map[nipae.Slug]bool{} // where one waits still: what comes after it does too, unless that begins anew
 	for _, c := range chains(all) {
 		c.o, c.state, c.out = o, state, &out
 		if err == nil && !left[c.slug] {
@@ -68,7 +70,7 @@ func (o *Outbox) Send(ctx context.Context, slug nipae.Slug) (out Sent, err error
 		if err != nil {
 			break
 		}
-		left[c.slug] = left[c.slug] || c.left
+		left[c.slug] = left[c.slug] || c.left && !o.expired(c.last())
 	}
 	mark, unknown := state.Outbox.Mark(context.WithoutCancel(ctx))
 	out.Left = int(mark.Count)

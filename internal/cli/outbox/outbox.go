@@ -103,7 +103,8 @@ func sendCommand(env *cliutil.Env) *cobra.Command {
 		Use:   "send [--json]",
 		Short: "Send what waits",
 		Long: `Send what waits on this machine. What a relay refuses waits still, with the reason
-(outbox ls). Exit code 4 if no relay answers, or if something waits still.`,
+(outbox ls), and so does what was made on a memory that has expired: outbox drop gives
+it up. Exit code 4 if no relay answers, or if something waits still.`,
 		Example: `  engramctl outbox send`,
 	}, func(ctx context.Context, _ []string) error {
 		return with(ctx, env, func(ctx context.Context, s *session.Session) error {
