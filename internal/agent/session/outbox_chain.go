@@ -121,28 +121,28 @@ var errUnsettled = errors.New("it was sent, and not every relay says whether it 
 // settle finds out what became of writes that were sent before, and takes out those
 // that are stored, with what they were made from.
 func (c *chain) settle(ctx context.Context) (err error) {
-	stored, has := 0, map[string]bool{}
+	stored, has := 0, map[string]memory.Found{}
 	for i, w := range c.all {
-		there, asked := has[w.Sent]
+		found, asked := has[w.Sent]
 		if w.Sent != "" && !asked {
-			var found memory.Found
 			found, err = c.o.s.Memory.Has(ctx, c.slug, w.Sent)
-			there = found.There
 			if errors.Is(err, client.ErrPartial) {
 				err = errUnsettled
 			}
 			if err != nil {
 				return err
 			}
-			has[w.Sent] = there
+			has[w.Sent] = found
 		}
-		if there {
+		if found.There {
 			stored = i + 1
 		}
 	}
 	done := c.all[:stored]
 	c.all = c.all[stored:]
-	c.doubt = slices.ContainsFunc(c.all, func(w Waiting) bool { return w.Sent != "" || w.Moved })
+	c.doubt = c.doubt || slices.ContainsFunc(c.all, func(w Waiting) bool {
+		return w.Moved || w.Sent != "" && (!has[w.Sent].Sure || c.o.expired(c.last())) // histories lose what has expired
+	})
 	if stored == 0 {
 		return nil
 	}

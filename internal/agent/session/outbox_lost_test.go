@@ -1,11 +1,17 @@
 package session
 
 import (
+	"io"
+	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"engramd/internal/client/clienttest"
+	"engramd/internal/client/memory"
 	"engramd/internal/protocol/wire"
+	"engramd/nips/nipae"
 )
 
 // TestOutboxLostAnswer: what was sent from the outbox, and whose answer was lost, is not
@@ -43,5 +49,68 @@ func TestOutboxLostAnswer(t *testing.T) {
 	}
 	if got := body(t, two, "mem/x"); got != "old\nNEW\ntheirs" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestOutboxNeverStored: what was sent, and is at no relay, is made on a newer text as what
+// was never sent is. Where that is not certain it is made on none.
+func TestOutboxNeverStored(t *testing.T) {
+	shown := func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/history" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "[]")
+	}
+	for name, c := range map[string]struct {
+		history http.HandlerFunc
+		ahead   time.Duration
+		sure    map[nipae.Slug]bool
+	}{
+		"a history":                 {shown, 0, map[nipae.Slug]bool{"mem/x": true, "mem/expires": true}},
+		"no history":                {nil, 0, nil},
+		"a history of what expires": {shown, time.Hour + time.Second, map[nipae.Slug]bool{"mem/x": true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := clienttest.Start(t, &clienttest.Fake{Serve: (&clienttest.Hoard{}).Serve, HTTP: c.history})
+			var ahead time.Duration
+			var said []string
+			s, other := agedAt(t, t.TempDir(), t.TempDir(), &ahead, &said, url), agedAt(t, t.TempDir(), t.TempDir(), &ahead, &said, url)
+			set := func(s *Session, slug nipae.Slug, text string, o memory.SetOptions, queued bool) {
+				t.Helper()
+				if _, status, err := s.Memory.Set(t.Context(), slug, text, o); err != nil || status.Queued != queued {
+					t.Fatal(status, err)
+				}
+			}
+			at := time.Now().Add(time.Hour).Unix()
+			later := at + 30*24*3600
+			for slug, expires := range map[nipae.Slug][2]int64{"mem/x": {}, "mem/expires": {at, later}} {
+				set(s, slug, "old", memory.SetOptions{Expires: memory.Expiry{At: expires[0]}}, false)
+				set(s, slug, "old\nmine", memory.SetOptions{Later: &memory.Later{Append: "mine", Silent: true}}, true)
+				set(other, slug, "old\ntheirs", memory.SetOptions{Expires: memory.Expiry{At: expires[1]}}, false)
+			}
+			all, err := s.Outbox.All(t.Context())
+			if err == nil {
+				err = s.Outbox.state(t.Context()).Outbox.Signed(t.Context(), strings.Repeat("ab", 32), ids(all)...)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ahead = c.ahead
+			out := sent(t, s)
+			if kept := 2 - len(c.sure); out.Written != len(c.sure) || out.Rebased != len(c.sure) || out.Apart+out.Left != kept {
+				t.Errorf("%+v", out)
+			}
+			for _, slug := range []nipae.Slug{"mem/x", "mem/expires"} {
+				want := map[bool]string{true: "old\ntheirs\nmine", false: "old\ntheirs"}[c.sure[slug]]
+				if got := body(t, other, slug); got != want {
+					t.Errorf("%s: %q, want %q", slug, got, want)
+				}
+			}
+			if e, _, err := other.Memory.Get(t.Context(), "mem/expires"); err != nil || e.Expires != later {
+				t.Errorf("expires %d, want %d, %v", e.Expires, later, err)
+			}
+		})
 	}
 }
