@@ -264,3 +264,66 @@ func beginsAnew(t *testing.T, relay *frail, s *Session, gone Waiting) {
 		t.Errorf("given up: %v, %q wait", err, waiting(t, s))
 	}
 }
+
+// TestExpiredBehindOthers: of what waits at a slug only that is dropped which asked for the
+// time that is over, or was written onto it; and nothing that may have been sent, before
+// that is known.
+func TestExpiredBehindOthers(t *testing.T) {
+	stored := planted("mem/x", time.Now().Unix()-60)
+	for name, c := range map[string]struct {
+		base string // is there
+		sent string // all of it was sent as this
+		has  bool   // the relay, that event
+		want string // is there afterwards
+		told int    // were dropped
+	}{
+		"never sent":                      {want: "words", told: 2},
+		"never sent, onto another":        {base: "base", want: "base\nwords", told: 2},
+		"sent, and what was there is not": {sent: stored.ID, told: 3},
+		"sent, and what was there is":     {base: "base", sent: stored.ID, want: "base\nwords", told: 2},
+		"stored":                          {sent: stored.ID, has: true, want: "text of mem/x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			relay, cache, state := newFrail(t), t.TempDir(), t.TempDir()
+			var ahead time.Duration
+			var said []string
+			s := agedAt(t, cache, state, &ahead, &said, relay.url)
+			if c.base != "" {
+				setTo(t, s, "mem/x", c.base, false)
+			}
+			relay.silent.Store(true)
+			appendTo(t, s, "mem/x", "words", true)
+			at := memory.Expiry{At: time.Now().Add(time.Hour).Unix()}
+			r, err := s.Memory.Writer(t.Context()).Write(t.Context(), "mem/x", write.Draft{Text: "secret", Fields: write.Fields{Expires: at}}, mayWait)
+			wrote(t, r, err, true)
+			appendTo(t, s, "mem/x", "onto it", true)
+			if e, _, err := s.Memory.Read(t.Context(), "mem/x"); err != nil || !strings.Contains(e.Text, "onto it") {
+				t.Fatal(e, err)
+			}
+			all, err := s.Outbox.All(t.Context())
+			if err == nil && c.sent != "" {
+				err = s.Outbox.state(t.Context()).Outbox.Signed(t.Context(), c.sent, ids(all)...)
+			}
+			if err != nil || len(all) != 3 {
+				t.Fatal(all, err)
+			}
+			if c.has {
+				relay.has.Load().Put(stored)
+			}
+			ahead, said = time.Hour+time.Second, nil
+			if e, _, err := s.Memory.Read(t.Context(), "mem/x"); err == nil && strings.Contains(e.Text, "secret") {
+				t.Errorf("read %q", e.Text)
+			}
+			relay.silent.Store(false)
+			if out := sent(t, s); out.Left+out.Apart != 0 || out.Written != map[bool]int{true: 1}[c.want != ""] {
+				t.Errorf("%+v", out)
+			}
+			if n := strings.Count(strings.Join(said, "\n"), "has expired, and is dropped"); n != c.told {
+				t.Errorf("said %d times: %q", n, said)
+			}
+			if e, _, err := s.Memory.Get(t.Context(), "mem/x"); write.Body("mem/x", e.Text) != c.want || e.Expires != 0 || (err == nil) != (c.want != "") {
+				t.Errorf("%q, expires %d, %v", e.Text, e.Expires, err)
+			}
+		})
+	}
+}

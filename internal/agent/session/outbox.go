@@ -123,25 +123,37 @@ func (o *Outbox) All(ctx context.Context) ([]Waiting, error) {
 	return o.due(ctx, state, all), err
 }
 
-// due returns what is to be sent. What asked for a time that is over is dropped, and told,
-// with what was written onto it. A time that came from the memory was perhaps put off
-// elsewhere: that goes by what Send finds.
+// due returns what is to be sent. What asked for a time that is over is dropped, with what
+// was written onto it; chain.lapse does so where it may have been sent. A time that came
+// from the memory was perhaps put off elsewhere: that goes by what Send finds.
 func (o *Outbox) due(ctx context.Context, state *memorystate.State, all []Waiting) []Waiting {
-	var over []string
-	for _, c := range chains(all) {
-		if at := c.asked().At; at == 0 || at > o.s.Client.Now() {
-			continue
-		}
-		over = append(over, ids(c.all)...)
-		for range c.all {
-			o.s.warn("a write to %s that waited on this machine has expired, and is dropped", c.slug)
-		}
-	}
-	if len(over) == 0 {
+	if !slices.ContainsFunc(all, o.lapsed) {
 		return all
 	}
-	_ = state.Outbox.Remove(context.WithoutCancel(ctx), over...) // the next one tries again
+	var over []string
+	for _, c := range chains(all) {
+		late := c.over(o.s.Client.Now())
+		if !slices.ContainsFunc(late, func(w Waiting) bool { return w.Sent != "" }) {
+			over = append(over, o.drop(ctx, state, late)...)
+		}
+	}
 	return slices.DeleteFunc(slices.Clone(all), func(w Waiting) bool { return slices.Contains(over, w.ID) })
+}
+
+// lapsed reports whether a write asked for a time that is over.
+func (o *Outbox) lapsed(w Waiting) bool {
+	return w.Asked.At > 0 && w.Asked.At <= o.s.Client.Now()
+}
+
+// drop drops what has expired, tells so, and returns the ids.
+func (o *Outbox) drop(ctx context.Context, state *memorystate.State, over []Waiting) []string {
+	for _, w := range over {
+		o.s.warn("a write to %s that waited on this machine has expired, and is dropped", w.Slug)
+	}
+	if len(over) > 0 {
+		_ = state.Outbox.Remove(context.WithoutCancel(ctx), ids(over)...) // the next one tries again
+	}
+	return ids(over)
 }
 
 // expired reports whether the time of a text that waits is over, as far as is known here.
@@ -149,7 +161,7 @@ func (o *Outbox) due(ctx context.Context, state *memorystate.State, all []Waitin
 func (o *Outbox) expired(w Waiting) bool { return w.Expires > 0 && w.Expires <= o.s.Client.Now() }
 
 // read is All for who reads often and can do without, but for Sent and Reason, which may
-// be old.
+// be old where nothing is to be dropped.
 func (o *Outbox) read(ctx context.Context, state *memorystate.State) []Waiting {
 	if state == nil {
 		return nil
@@ -157,7 +169,7 @@ func (o *Outbox) read(ctx context.Context, state *memorystate.State) []Waiting {
 	mark, err := state.Outbox.Mark(ctx)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err == nil && mark != o.mark {
+	if err == nil && (mark != o.mark || slices.ContainsFunc(o.all, o.lapsed)) {
 		var all []Waiting
 		if all, err = decoded(state.Outbox.All(ctx, "")); err == nil {
 			o.mark, o.all = mark, all

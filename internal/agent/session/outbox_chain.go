@@ -76,6 +76,9 @@ func (c *chain) send(ctx context.Context) error {
 		if partial && head.Hash == "" && c.base() != "" {
 			return c.note(ctx, memorystate.Outbox.Held, client.ErrPartial)
 		}
+		if c.lapse(ctx, head); len(c.all) == 0 {
+			return nil
+		}
 		text, rebased, err := c.on(ctx, head)
 		if errors.Is(err, errGone) {
 			return c.failed(ctx, err)
@@ -179,6 +182,26 @@ func (c *chain) base() string {
 
 // last is the newest write of a chain.
 func (c *chain) last() Waiting { return c.all[len(c.all)-1] }
+
+// over is what asked for a time that is over, and what was written onto it.
+func (c *chain) over(now int64) []Waiting {
+	if at := c.asked().At; at == 0 || at > now {
+		return nil
+	}
+	return c.all[slices.IndexFunc(c.all, func(w Waiting) bool { return w.Asked.At > 0 }):]
+}
+
+// lapse drops what due left. What was sent with it, as one event, may have been stored, and
+// gone since, unless what that was made from is there still.
+func (c *chain) lapse(ctx context.Context, head client.Entry) {
+	over := c.over(c.o.s.Client.Now())
+	kept, still := len(c.all)-len(over), head.Hash != "" && head.Hash == c.base()
+	for !still && len(over) > 0 && kept > 0 && over[0].Sent != "" && c.all[kept-1].Sent == over[0].Sent {
+		kept--
+	}
+	c.o.drop(ctx, c.state, c.all[kept:])
+	c.all = c.all[:kept]
+}
 
 // asked is the newest expiry that was asked for.
 func (c *chain) asked() (e memory.Expiry) {
