@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -38,10 +40,13 @@ func filesIn(t *testing.T, dir string) map[string][]byte {
 	return out
 }
 
-// theFile is the one file of a closed copy.
+// theFile is the one file of a closed copy, beside its log.
 func theFile(t *testing.T, dir string) string {
 	t.Helper()
 	all := filesIn(t, dir)
+	maps.DeleteFunc(all, func(name string, _ []byte) bool {
+		return strings.HasSuffix(name, "-wal") || strings.HasSuffix(name, "-shm")
+	})
 	if len(all) != 1 {
 		t.Fatalf("%d files, want one", len(all))
 	}
@@ -66,7 +71,7 @@ func filled(t *testing.T, a *author) (dir, want string) {
 		t.Fatal(err)
 	}
 	want = shown(t, m)
-	if err := m.Close(); err != nil {
+	if err := errors.Join(m.file.Settle(t.Context()), m.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return dir, want

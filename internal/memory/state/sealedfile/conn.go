@@ -36,6 +36,10 @@ func (f *File) dial(ctx context.Context) (*conn, error) {
 		return nil, damage(err)
 	}
 	c := &conn{db: db, prepared: map[string]*sqlite3.Stmt{}}
+	if _, err := db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true); err != nil {
+		c.close()
+		return nil, damage(err)
+	}
 	sync := "NORMAL"
 	if f.o.Durable {
 		sync = "FULL"
@@ -86,6 +90,9 @@ func (f *File) prepare(ctx context.Context, c *conn) error {
 		}
 	}
 	if err := c.exec("PRAGMA journal_mode=wal"); err != nil {
+		return err
+	}
+	if err := f.named(); err != nil {
 		return err
 	}
 	if fresh == 0 {

@@ -49,9 +49,6 @@ type Options struct {
 // writes.
 const connections = 4
 
-// closePatience is how long Close waits for processes that open the file.
-const closePatience = 2 * time.Second
-
 // File is an open file. Any number of goroutines may use it.
 type File struct {
 	path string
@@ -158,15 +155,20 @@ func (f *File) begin(ctx context.Context) (*conn, error) {
 	if f.inMemory() {
 		return c, nil
 	}
-	err = private(f.path)
-	if err == nil && f.o.Durable { // the log stays while somebody is connected
-		err = files.SyncDir(filepath.Dir(f.path))
-	}
-	if err != nil {
+	if err := private(f.path); err != nil {
 		c.close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// named makes the names of the file and its log outlast a loss of power, before
+// anything is in the log: it stays from then on.
+func (f *File) named() error {
+	if info, err := os.Stat(f.path + "-wal"); !f.o.Durable || f.inMemory() || err == nil && info.Size() > 0 {
+		return nil
+	}
+	return files.SyncDir(filepath.Dir(f.path))
 }
 
 // unusable reports whether the file is to be set aside for this error.
@@ -231,14 +233,8 @@ func (f *File) Close() error {
 	defer vfs.Unregister(f.vfs)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	// The last connection of all processes removes the log and its index: not
-	// while another makes them its user's alone. One that hangs is not waited for.
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
-	defer cancel()
-	if !f.inMemory() {
-		if unlock, err := lock(ctx, f.path); err == nil {
-			defer unlock()
-		}
+	if len(f.idle) > 0 && !f.inMemory() {
+		f.idle[0].shorten(f.path, logRestBytes)
 	}
 	return f.drop()
 }

@@ -156,6 +156,7 @@ func TestDamage(t *testing.T) {
 			must(t, err)
 			must(t, put(f, "core", long))
 			must(t, put(f, "mem/a", long))
+			must(t, f.Settle(t.Context()))
 			must(t, f.Close())
 			damage(t, path)
 			f, warned, err := opened(t, path, testKey, nil)

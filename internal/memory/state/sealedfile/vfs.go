@@ -40,8 +40,16 @@ type steady struct{ vfs.VFS }
 
 // OpenFilename implements vfs.VFSFilename.
 func (s steady) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	file, out, err := vfsutil.WrapOpenFilename(s.VFS, name, flags)
-	if err == nil && flags&vfs.OPEN_WAL != 0 {
+	if flags&vfs.OPEN_WAL == 0 {
+		return vfsutil.WrapOpenFilename(s.VFS, name, flags)
+	}
+	// A log that is there was named by who made it: a connection that may make it syncs
+	// for that once more.
+	file, out, err := vfsutil.WrapOpenFilename(s.VFS, name, flags&^vfs.OPEN_CREATE)
+	if err != nil {
+		file, out, err = vfsutil.WrapOpenFilename(s.VFS, name, flags)
+	}
+	if err == nil {
 		file = &steadyLog{File: file}
 	}
 	return file, out, err
