@@ -2,6 +2,7 @@
 package mem
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -164,7 +165,8 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 	if all {
 		entries = append(l.Texts(), l.Tombstones...)
 	}
-	w := tabwriter.NewWriter(env.Out(), 0, 0, 2, ' ', 0)
+	out := bufio.NewWriter(env.Out()) // of a table each cell is a write
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, e := range entries {
 		size := fmt.Sprintf("%d B", e.Size)
 		if e.Tombstone {
@@ -172,7 +174,7 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s%s%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt), cliutil.Expires(e), unsent(e.ID == ""))
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), out.Flush())
 }
 
 // unsent marks a text that waits on this machine.
