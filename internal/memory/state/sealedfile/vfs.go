@@ -86,10 +86,13 @@ func (s *steadyLog) ReadAt(p []byte, off int64) (int, error) {
 	return 0, sqlite3.IOERR_READ
 }
 
+// system is the file system of the machine.
+var system = func() vfs.VFS { return vfs.Find("") }
+
 // register makes the file system known to SQLite, under the name that is
 // returned.
 func (f *File) register() string {
 	name, key := fmt.Sprintf("sealed-%p", f), f.key
-	vfs.Register(name, keyed{adiantum.Wrap(steady{vfs.Find("")}, nil), func() [32]byte { return key }})
+	vfs.Register(name, keyed{adiantum.Wrap(steady{system()}, nil), func() [32]byte { return key }})
 	return name
 }
