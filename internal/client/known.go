@@ -23,8 +23,23 @@ type Known interface {
 	// versions were missing at the relays that are named, and returns those that they
 	// explain, by their ids.
 	Acted(ctx context.Context, missing []Newest, acts []*nostr.Event, relays []string) (map[string]bool, error)
-	// Removed notes that a relay says of a version that its operator removed it.
-	Removed(ctx context.Context, at Newest, relay string) error
+	// Removed notes what a relay says of a version that it takes no more.
+	Removed(ctx context.Context, at Newest, by Removal) error
+}
+
+// Removal is what a relay says of a version that it takes no more. Nobody signed that: the
+// version stays known.
+type Removal struct {
+	Relay   string // its URL; "" says nothing
+	Expired bool   // a newer version was there, and has expired; else its operator removed it
+}
+
+// Of says it of a version, in words.
+func (r Removal) Of(version string) string {
+	if r.Expired {
+		return r.Relay + " had a version after " + version + ", which has expired"
+	}
+	return "the operator of " + r.Relay + " removed " + version
 }
 
 // Newest is the newest version that is known of an address.
@@ -36,8 +51,8 @@ type Newest struct {
 	// Ended is when the newest version was written that has expired: what is older went
 	// with it, though a relay may show that which never had it. 0 is none.
 	Ended int64
-	// Removed is the URL of a relay that says that its operator removed it; "" for none.
-	Removed string
+	// Removed is what a relay says that takes it no more.
+	Removed Removal
 	// Open are ids of what was written there and of which nobody knows yet whether a
 	// relay has it.
 	Open []string

@@ -130,21 +130,24 @@ func publishError(all []PublishStatus) error {
 const (
 	removedText = "blocked: removed by the operator"
 	deletedText = "blocked: deleted by its author"
+	expiredText = "blocked: a newer version was stored, and has expired"
 )
 
-// RemovedBy returns the URL of a relay that did not take an event because its operator
-// removed it, "" for none, and whether one says that its author had it deleted.
-func RemovedBy(published []PublishStatus) (relay string, deleted bool) {
+// RemovedBy returns what a relay says that takes an event no more, its operator's removal
+// before an expiry, and whether one says that its author had it deleted.
+func RemovedBy(published []PublishStatus) (by Removal, deleted bool) {
 	for _, s := range published {
 		switch {
 		case s.Accepted:
 		case strings.HasPrefix(s.Message, removedText):
-			relay = s.URL
+			by = Removal{Relay: s.URL}
 		case strings.HasPrefix(s.Message, deletedText):
 			deleted = true
+		case strings.HasPrefix(s.Message, expiredText) && by.Relay == "":
+			by = Removal{Relay: s.URL, Expired: true}
 		}
 	}
-	return relay, deleted
+	return by, deleted
 }
 
 // TimedOut returns the relays that let a question time out.

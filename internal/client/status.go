@@ -74,13 +74,13 @@ type Status struct {
 	Decider string
 	// Behind counts addresses of which this machine knows a newer version than all
 	// relays show, and BehindAt is when the newest of these was written, in Unix
-	// seconds. Withheld counts those of them of which it has no text. Removed is a relay
-	// that says that its operator removed one of them.
+	// seconds. Withheld counts those of them of which it has no text. Removed is what a
+	// relay says of one of them that it takes no more.
 	Behind, Withheld int
 	// Named says that the answer is what the relays show, nevertheless.
 	Named    bool
 	BehindAt int64
-	Removed  string
+	Removed  Removal
 	// Stale says that no relay answered, and that this machine did: see Unasked.
 	Stale bool
 	// Compared says that the write had a Base.

@@ -68,8 +68,8 @@ func complaints(status client.Status) []string {
 	if status.Stale {
 		out = append(out, "no relay answers: this is what this machine has, and others may have written since")
 	}
-	if status.Removed != "" {
-		status.Removed = quoted(status.Removed)
+	if by := &status.Removed; by.Relay != "" {
+		by.Relay = quoted(by.Relay)
 	}
 	if line := view.BehindLine(status); line != "" {
 		out = append(out, line+" (tell the user)")

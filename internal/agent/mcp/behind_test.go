@@ -105,7 +105,7 @@ func TestReadBehind(t *testing.T) {
 		}
 		return got.Messages[0].Content.(*sdk.TextContent).Text
 	}
-	status = client.Status{Behind: 1, BehindAt: 1_700_000_000, Removed: "wss://one\nObey"}
+	status = client.Status{Behind: 1, BehindAt: 1_700_000_000, Removed: client.Removal{Relay: "wss://one\nObey"}}
 	out := ask[readOut](p, "memory_read", args{"slug": "core"})
 	if !out.Behind || out.Stale || len(out.Warnings) != 1 || !strings.Contains(out.Warnings[0], `the operator of "wss://one Obey" removed`) {
 		t.Errorf("%+v", out)

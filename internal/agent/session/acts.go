@@ -161,10 +161,14 @@ func canonicalURL(url string) string {
 }
 
 // Removed implements client.Known.
-func (k *known) Removed(ctx context.Context, at client.Newest, relay string) error {
+func (k *known) Removed(ctx context.Context, at client.Newest, by client.Removal) error {
 	heads, err := k.heads(ctx)
 	if heads != nil {
-		return heads.Lose(ctx, at.D, state.Loss{Relay: relay, At: at.At, Why: state.Removed})
+		why := state.Removed
+		if by.Expired {
+			why = state.Expired
+		}
+		return heads.Lose(ctx, at.D, state.Loss{Relay: by.Relay, At: at.At, Why: why})
 	}
 	return err
 }

@@ -220,10 +220,10 @@ func (k *known) newest(at state.Address, last localcopy.Last) client.Newest {
 		return client.Newest{Open: at.Open, Ended: n.At}
 	case why == state.Accepted, why == state.Deleted, expires > 0 && expires <= now+clocksDiffer:
 		return client.Newest{Open: at.Open}
-	case why == state.Removed:
+	case why == state.Removed, why == state.Expired:
 		for _, l := range at.Losses {
-			if l.Why == state.Removed && l.At >= n.At {
-				n.Removed = l.Relay
+			if l.Why == why && l.At >= n.At {
+				n.Removed = client.Removal{Relay: l.Relay, Expired: why == state.Expired}
 			}
 		}
 	}

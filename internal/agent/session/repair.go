@@ -42,6 +42,7 @@ const (
 	Refused  Fate = "refused"
 	Removed  Fate = "removed" // by a relay's operator
 	Deleted  Fate = "deleted" // by the agent's key
+	Expired  Fate = "expired" // a newer one, at a relay
 	ToEnd    Fate = "would end"
 	GivenUp  Fate = "given up"
 )

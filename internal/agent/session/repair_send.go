@@ -79,7 +79,7 @@ func (s *resending) note(ctx context.Context, all []*Missing, events []*nostr.Ev
 	heads, err := k.heads(ctx)
 	var ids []string
 	for i, m := range all {
-		relay, gone := client.RemovedBy(m.Published)
+		by, gone := client.RemovedBy(m.Published)
 		switch {
 		case client.Accepted(m.Published) > 0:
 			if m.Fate = WasSent; m.Act != nil {
@@ -88,13 +88,15 @@ func (s *resending) note(ctx context.Context, all []*Missing, events []*nostr.Ev
 			for _, url := range client.TookIt(m.Published) {
 				took[url] = append(took[url], events[i])
 			}
-			if ids = append(ids, m.ID); heads != nil && m.Removed != "" {
+			if ids = append(ids, m.ID); heads != nil && m.Removed.Relay != "" {
 				err = cmp.Or(err, heads.Unlose(ctx, m.D))
 			}
 		case m.Act != nil:
-		case relay != "":
-			m.Fate = Removed
-			err = cmp.Or(err, k.Removed(ctx, m.Newest, relay))
+		case by.Relay != "":
+			if m.Fate = Removed; by.Expired {
+				m.Fate = Expired
+			}
+			err = cmp.Or(err, k.Removed(ctx, m.Newest, by))
 		case gone && s.l.s.Memory.Writable():
 			if len(s.l.s.Memory.Unexplained(ctx, []client.Newest{m.Newest})) == 0 {
 				m.Fate = Deleted

@@ -175,6 +175,8 @@ func TestRepairRefused(t *testing.T) {
 			return "blocked: removed by the operator"
 		case at == 2:
 			return "restricted: no room"
+		case at == 3:
+			return "blocked: a newer version was stored, and has expired"
 		case at >= repairLanes:
 			return "rate-limited: slow down"
 		}
@@ -185,7 +187,7 @@ func TestRepairRefused(t *testing.T) {
 		defer cancel()
 		err := r.SendAgain(soon, r.Missing)
 		// Nothing proves that its author deleted the first.
-		if n := fates(r.Missing); err != nil || n[Refused] != 2 || n[Removed] != 1 || n[Left] != 2*repairLanes || n[WasSent] != repairLanes-3 {
+		if n := fates(r.Missing); err != nil || n[Refused] != 2 || n[Removed] != 1 || n[Expired] != 1 || n[Left] != 2*repairLanes || n[WasSent] != repairLanes-4 {
 			t.Errorf("%v %v", n, err)
 		}
 		if last := r.Missing[len(r.Missing)-1]; len(last.Published) != 1 || last.Published[0].Err == nil {
@@ -194,7 +196,7 @@ func TestRepairRefused(t *testing.T) {
 	})
 	relay.refusing(func(*nostr.Event) string { return "" })
 	repair(t, openedAt(t, cache, state, relay.url), func(ctx context.Context, r *Repair) {
-		if len(r.Missing) != 2*repairLanes+3 || r.Missing[1].Removed != "" { // no state is kept
+		if len(r.Missing) != 2*repairLanes+4 || r.Missing[1].Removed != (client.Removal{}) { // no state is kept
 			t.Errorf("%d are missing, %+v", len(r.Missing), r.Missing[1])
 		}
 		if err := r.SendAgain(ctx, r.Missing); err != nil || fates(r.Missing)[WasSent] != len(r.Missing) {

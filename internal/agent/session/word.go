@@ -156,7 +156,7 @@ func (k *known) current(ctx context.Context, slug nipae.Slug, kept *localcopy.Co
 		at, err = state.Heads.At(ctx, d)
 	}
 	newest := k.newest(at, last)
-	return err == nil && ok && last.Shown == localcopy.ShownNow && newest.ID == last.ID && newest.Removed == "" && len(newest.Open) == 0, err
+	return err == nil && ok && last.Shown == localcopy.ShownNow && newest.ID == last.ID && newest.Removed == (client.Removal{}) && len(newest.Open) == 0, err
 }
 
 // used reports whether anything ever stood at a slug, as far as this machine or relays

@@ -44,10 +44,10 @@ func BehindLine(s client.Status) string {
 		return "a write of yours waits on this machine, and was made for an older text than relays have: engramctl outbox ls says why"
 	case s.Named && s.Behind > 0:
 		return fmt.Sprintf("this machine knows a newer version than these relays show,%s; without --relay engramctl asks all relays", of)
-	case s.Removed != "" && s.Behind == 0:
-		return fmt.Sprintf("the operator of %s removed the newer version that this machine knows; what that relay shows was the base (engramctl repair --accept-loss ends this line)", s.Removed)
-	case s.Removed != "":
-		return fmt.Sprintf("the operator of %s removed a version that this machine has,%s; engramctl repair --accept-loss ends this line", s.Removed, of)
+	case s.Removed.Relay != "" && s.Behind == 0:
+		return s.Removed.Of("the version that this machine knows") + "; what that relay shows was the base (engramctl repair --accept-loss ends this line)"
+	case s.Removed.Relay != "":
+		return s.Removed.Of("a version that this machine has,"+of) + "; engramctl repair --accept-loss ends this line"
 	case s.Behind == 1 && s.Withheld == 0:
 		return fmt.Sprintf("relays show an older version (or none); this machine has the one%s. engramctl repair sends it again", of)
 	case s.Behind > 0 && s.Withheld == 0:

@@ -21,8 +21,10 @@ func TestBehindLine(t *testing.T) {
 		{client.Status{Behind: 1, Withheld: 1}, "of one memory"},
 		{client.Status{Behind: 3, Withheld: 2}, "of 3 memories relays show older versions (or none), and of 2 there is no text"},
 		{client.Status{Behind: 1, BehindAt: at, Named: true}, "a newer version than these relays show, of 2023-11-14T22:13:20Z;"},
-		{client.Status{Behind: 1, BehindAt: at, Removed: "wss://one"}, "the operator of wss://one removed a version that this machine has, of 2023-11-14T22:13:20Z;"},
-		{client.Status{Removed: "wss://one"}, "the operator of wss://one removed the newer version"},
+		{client.Status{Behind: 1, BehindAt: at, Removed: client.Removal{Relay: "wss://one"}}, "the operator of wss://one removed a version that this machine has, of 2023-11-14T22:13:20Z;"},
+		{client.Status{Removed: client.Removal{Relay: "wss://one"}}, "the operator of wss://one removed the version that this machine knows; what that relay shows was the base"},
+		{client.Status{Behind: 1, BehindAt: at, Removed: client.Removal{Relay: "wss://one", Expired: true}}, "wss://one had a version after a version that this machine has, of 2023-11-14T22:13:20Z, which has expired;"},
+		{client.Status{Removed: client.Removal{Relay: "wss://one", Expired: true}}, "wss://one had a version after the version that this machine knows, which has expired; what that relay shows was the base"},
 	} {
 		if got := BehindLine(c.s); !strings.Contains(got, c.want) || (c.want == "") != (got == "") || strings.Contains(got, "\n") {
 			t.Errorf("%+v: %q", c.s, got)

@@ -46,6 +46,7 @@ relays show nothing of, an owner sends with --lost: the agent may have deleted i
   sent       a relay took it
   refused    no relay took it (quota, kinds, bans); the next run tries again
   removed    a relay's operator removed it, and can bring it back
+  expired    a relay had a version after it, which has expired
   deleted    the agent's key had it deleted: it is not missing
   left       a relay failed, or held back by rate for a minute or the time limit
   text only  an older engramctl kept its text alone, which cannot be sent
@@ -203,7 +204,7 @@ func (p *repairing) report(all []*session.Missing, sent bool) error {
 	for _, m := range all {
 		n[m.Fate]++
 	}
-	cannot := n[session.Refused] + n[session.Removed] + n[session.TextOnly] + n[session.NoText]
+	cannot := n[session.Refused] + n[session.Removed] + n[session.Expired] + n[session.TextOnly] + n[session.NoText]
 	switch {
 	case n[session.Left] > 0:
 		return fmt.Errorf("%w: %d of %d are left: run it again", client.ErrPartial, n[session.Left], len(all))
@@ -263,6 +264,9 @@ func (p *repairing) print(all []*session.Missing) (err error) {
 	}
 	if n[session.Removed] > 0 {
 		p.env.Note("the relay's operator brings back what he removed by engramd snapshot quarantine release; engramctl repair --undo-rollback signs it anew, and --accept-loss gives it up")
+	}
+	if n[session.Expired] > 0 {
+		p.env.Note("what expired at a relay took the versions before it along; engramctl repair --accept-loss gives them up here")
 	}
 	if len(p.r.Missing) == 0 && len(all) == 0 {
 		return p.env.Print("relays show all that this machine knows\n")

@@ -149,8 +149,8 @@ func headOf(reading nipae.Reading) *nostr.Event {
 func withheld(at client.Newest, nothing bool) error {
 	when := time.Unix(at.At, 0).UTC().Format(time.RFC3339)
 	switch {
-	case nothing && at.Removed != "":
-		return fmt.Errorf("%w: the operator of %s removed what was written at %s", client.ErrBehind, at.Removed, when)
+	case nothing && at.Removed.Relay != "":
+		return fmt.Errorf("%w: %s", client.ErrBehind, at.Removed.Of("what was written at "+when))
 	case nothing:
 		return fmt.Errorf("%w: this machine wrote it at %s, and no relay shows it", client.ErrBehind, when)
 	}
@@ -189,8 +189,8 @@ func (r *reader) unexplained(ctx context.Context, missing []client.Newest, statu
 }
 
 // Onto is Get of what a write at a slug goes onto: a version that this machine knows, and
-// no relay shows, is sent before. Where that is refused, because an operator removed it,
-// it is what relays show.
+// no relay shows, is sent before. Where that is refused, because an operator removed it or
+// a newer one has expired, it is what relays show.
 func (m *Memory) Onto(ctx context.Context, slug nipae.Slug) (client.Entry, client.Status, error) {
 	ctx, cancel := m.c.Operation(ctx)
 	defer cancel()
@@ -205,7 +205,7 @@ func (m *Memory) Onto(ctx context.Context, slug nipae.Slug) (client.Entry, clien
 
 // deliver sends a version that this machine knows, and no relay shows, before it is
 // superseded. It returns what the write goes onto: that, or what relays show where their
-// operator removed it, or the agent's key had it deleted.
+// operator removed it, the agent's key had it deleted, or a newer one has expired there.
 func (m *Memory) deliver(ctx context.Context, slug nipae.Slug, reading nipae.Reading, status client.Status) (nipae.Reading, client.Status, error) {
 	ev := reading.Head.Event
 	published, err := m.c.PublishThose(ctx, m.c.WriteTargets(), ev, client.TimedOut(status.Relays))
@@ -216,12 +216,12 @@ func (m *Memory) deliver(ctx context.Context, slug nipae.Slug, reading nipae.Rea
 	}
 	at := client.Newest{D: ev.Tags.GetD(), ID: ev.ID, At: int64(ev.CreatedAt)}
 	removed, deleted := client.RemovedBy(published)
-	if removed != "" {
+	if removed.Relay != "" {
 		_ = m.known().Removed(ctx, at, removed) // it is told again
 	} else if deleted {
 		deleted = len(m.unexplained(ctx, []client.Newest{at}, status)) == 0
 	}
-	if removed == "" && !deleted {
+	if removed.Relay == "" && !deleted {
 		return reading, status, fmt.Errorf("%w, and it cannot be sent again: %w", client.ErrBehind, err)
 	}
 	reading, status, err = m.readingShown(ctx, slug)

@@ -96,9 +96,7 @@ func (r *reader) besidesAll(ctx context.Context, known func() (map[string]client
 		}
 		status.Behind++
 		status.BehindAt = max(status.BehindAt, at.At)
-		if at.Removed != "" {
-			status.Removed = at.Removed
-		}
+		status.Removed = cmp.Or(at.Removed, status.Removed)
 	}
 	if len(heads) > 0 {
 		l = l.With(heads)

@@ -51,7 +51,7 @@ func (k *knower) Acted(context.Context, []client.Newest, []*nostr.Event, []strin
 	return nil, nil
 }
 
-func (k *knower) Removed(context.Context, client.Newest, string) error { return nil }
+func (k *knower) Removed(context.Context, client.Newest, client.Removal) error { return nil }
 
 // TestReadInTime: a list has what this machine reads in time of what no relay shows; what it
 // does not makes the answer partial, and is not said to have no text.

@@ -32,11 +32,12 @@ const (
 	Accepted Why = iota + 1 // a person gave it up
 	Removed                 // a relay says that its operator removed it
 	Deleted                 // the agent's key had it deleted, or it has expired
+	Expired                 // a relay says that a newer one was there, and has expired
 )
 
 // Loss says that versions of an address are lost, up to a time, and why.
 type Loss struct {
-	Relay string // the one that said so, for Removed
+	Relay string // the one that said so, for Removed and Expired
 	At    int64  // of the newest of them, in Unix seconds
 	Why   Why
 }
@@ -50,11 +51,11 @@ type Address struct {
 	Open []string
 }
 
-// Lost returns why the head need not be there; 0 if nothing says so. What an
-// operator removed counts from one relay on.
+// Lost returns why the head need not be there; 0 if nothing says so. What
+// relays say counts from one of them on.
 func (s Address) Lost() (why Why) {
 	for _, l := range s.Losses {
-		if l.At >= s.Head.At && (why == 0 || l.Why != Removed) {
+		if l.At >= s.Head.At && (why == 0 || l.Why == Accepted || l.Why == Deleted) {
 			why = l.Why
 		}
 	}
@@ -255,14 +256,14 @@ func (s Heads) LoseThose(ctx context.Context, all map[string]Loss) error {
 	})
 }
 
-// Unlose forgets what relays said of an operator's removal at an address.
+// Unlose forgets what relays said of an operator's removal at an address, or an expiry.
 func (s Heads) Unlose(ctx context.Context, d string) error {
 	raw, ok := writerlog.ParseID(d)
 	if !ok {
 		return nil
 	}
 	return s.write(ctx, func(tx *sealedfile.Tx) error {
-		return tx.Exec("DELETE FROM losses WHERE d = ? AND why = ?", raw[:], int(Removed))
+		return tx.Exec("DELETE FROM losses WHERE d = ? AND why IN (?, ?)", raw[:], int(Removed), int(Expired))
 	})
 }
 

@@ -75,13 +75,18 @@ func TestKeptIsTheNewest(t *testing.T) {
 	if err := s.Heads.Keep(t.Context(), Head{D: d, ID: hexOf(9), At: 9}); err == nil {
 		t.Error("an event without bytes is kept")
 	}
-	must(t, s.Heads.Lose(t.Context(), d, Loss{Relay: "wss://a", At: 5, Why: Removed}))
-	if at, _ = s.Heads.At(t.Context(), d); at.Lost() != Removed {
-		t.Errorf("removed: %+v", at)
-	}
-	must(t, s.Heads.Unlose(t.Context(), d))
-	if at, _ = s.Heads.At(t.Context(), d); at.Lost() != 0 {
-		t.Errorf("not removed: %+v", at)
+	for _, why := range []Why{Removed, Expired} { // by a relay's word
+		must(t, s.Heads.Lose(t.Context(), d, Loss{Relay: "wss://a", At: 5, Why: why}))
+		if at, _ = s.Heads.At(t.Context(), d); at.Lost() != why {
+			t.Errorf("%d: %+v", why, at)
+		}
+		if at.Losses = append([]Loss{{At: 5, Why: Accepted}}, at.Losses...); at.Lost() != Accepted {
+			t.Errorf("%d, and given up before: %d", why, at.Lost())
+		}
+		must(t, s.Heads.Unlose(t.Context(), d))
+		if at, _ = s.Heads.At(t.Context(), d); at.Lost() != 0 {
+			t.Errorf("not %d: %+v", why, at)
+		}
 	}
 	must(t, s.Heads.Lose(t.Context(), d, Loss{At: 4, Why: Accepted}))
 	if at, _ = s.Heads.At(t.Context(), d); at.Lost() != 0 {

@@ -23,7 +23,7 @@ import (
 // patience is how long the sessions may take to end.
 const patience = time.Minute
 
-// Server is a relay on a loopback socket, by its real clock.
+// Server is a relay on a loopback socket, by the real clock unless StartAt says otherwise.
 type Server struct {
 	URL   string // ws://127.0.0.1:PORT
 	Relay *relay.Relay
@@ -43,10 +43,23 @@ func Start(t testing.TB) *Server {
 	return s
 }
 
+// StartAt is Start by another clock.
+func StartAt(t testing.TB, clock func() time.Time) *Server {
+	t.Helper()
+	s := prepare(t, clock)
+	s.Serve(t, relayhttp.Options{Clock: clock}, nil)
+	return s
+}
+
 // Prepare makes a relay over a new store, under gate options if they are given, and
 // takes a port for it, which Serve
 // serves.
 func Prepare(t testing.TB, rules ...gate.Options) *Server {
+	t.Helper()
+	return prepare(t, time.Now, rules...)
+}
+
+func prepare(t testing.TB, clock func() time.Time, rules ...gate.Options) *Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -57,7 +70,7 @@ func Prepare(t testing.TB, rules ...gate.Options) *Server {
 		t.Fatal(err)
 	}
 	table := storetest.MustTable(t, append(rules, gate.Options{})[0])
-	rel, err := relay.New(relay.Config{Names: names, Info: relay.Info{Further: []int{77}}}, table)
+	rel, err := relay.New(relay.Config{Names: names, Info: relay.Info{Further: []int{77}}, Clock: clock}, table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +78,7 @@ func Prepare(t testing.TB, rules ...gate.Options) *Server {
 	// batch, then the relay's dispatcher ends.
 	t.Cleanup(rel.Close)
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
-		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, time.Now, table, 100
+		o.OnCommit, o.Clock, o.Table, o.Versions = rel.Committed, clock, table, 100
 	})
 	if err := rel.Attach(s); err != nil {
 		t.Fatal(err)
