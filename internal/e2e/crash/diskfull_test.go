@@ -157,7 +157,7 @@ func wantQuietLog(t *testing.T, relay *relaytest.Child, c *rig.Peer, k relaytest
 	if lines := strings.Count(relay.Log.Text(), "\n") - before; lines > 5 {
 		t.Errorf("100 writes that do not fit left %d lines in the log:\n%s", lines, relay.Log.Text())
 	}
-	if text := scraped(t, relay); !regexp.MustCompile(`(?m)^engramd_no_room_total [1-9][0-9]{2}`).MatchString(text) {
+	if text := scraped(t, relay); !regexp.MustCompile(`(?m)^engramd_write_failures_total{cause="full"} [1-9][0-9]{2}`).MatchString(text) {
 		t.Error("the metric does not count what had no room")
 	}
 }

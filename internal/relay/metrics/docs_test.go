@@ -110,7 +110,7 @@ func TestOperatorsTableIsComplete(t *testing.T) {
 func TestDashboardAndAlertsUseLabelsThatExist(t *testing.T) {
 	known := map[string][]string{}
 	for _, l := range []label{gateClasses, outcomeLabel, gateSurfaces, gateRules, decisionLabel, queueLabel, queryLabel, effortLabel,
-		frameReasonLabel, refusedLabel, slowLabel, failureLabel, removedLabel,
+		frameReasonLabel, refusedLabel, slowLabel, causeLabel, failureLabel, removedLabel,
 		snapshotOperationLabel, snapshotOutcomeLabel, targetLabel, attemptLabel} {
 		known[l.name] = append(known[l.name], l.values...)
 	}

@@ -41,6 +41,7 @@ var (
 	closedLabel      = label{"reason", []string{"behind", "filters", other}}
 	slowLabel        = label{"reason", []string{"stalled", "overflow", "ping", "memory", other}}
 	queryLabel       = label{"operation", []string{"query", "search", "count", "ids", "history", "export", other}}
+	causeLabel       = label{"cause", []string{"full", "io", "corrupt", "database", "fault", other}}
 	failureLabel     = label{"reason", []string{"timeout", "ended", "canceled", "error", other}}
 	effortLabel      = label{"effort", []string{"look_up", "scan", other}}
 	queueLabel       = label{"queue", []string{"store_writer", "verify", "connections_out_bytes", "cluster", other}}

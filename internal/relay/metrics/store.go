@@ -13,7 +13,7 @@ type Store struct {
 	readWaits   *prometheus.HistogramVec
 	commits     prometheus.Histogram
 	commitErrs  prometheus.Counter
-	noRoom      prometheus.Counter
+	writeErrs   *prometheus.CounterVec
 	batchEvents prometheus.Histogram
 	removed     *prometheus.CounterVec
 	retired     *prometheus.CounterVec
@@ -34,7 +34,8 @@ func newStore(r registry, q *queues) *Store {
 			"Time of one durable commit, from its first event to the end of its fsync.",
 			[]float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}),
 		commitErrs: r.counter("engramd_commit_failures_total", "Commits that failed; none of their events was acknowledged."),
-		noRoom:     r.counter("engramd_no_room_total", "Events not stored because the disk, or the limit of the database's size, is reached."),
+		writeErrs: r.counterVec("engramd_write_failures_total",
+			"Events not stored because the database could not, by cause.", causeLabel),
 		batchEvents: r.histogram("engramd_commit_batch_events",
 			"Events that shared one commit.", prometheus.ExponentialBuckets(1, 2, 13)),
 		removed: r.counterVec("engramd_events_removed_total",
@@ -123,9 +124,10 @@ func (s *Store) Removed(reason string, n int) {
 	}
 }
 
-// NoRoom counts events that could not be stored for want of room.
-func (s *Store) NoRoom(events int) {
-	s.noRoom.Add(float64(events))
+// WriteFailed counts events that could not be stored: "full", "io", "corrupt",
+// "database" or "fault".
+func (s *Store) WriteFailed(cause string, events int) {
+	s.writeErrs.WithLabelValues(causeLabel.of(cause)).Add(float64(events))
 }
 
 // Retired counts n heads and regular events of one gate class that retention

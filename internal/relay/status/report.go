@@ -89,7 +89,7 @@ var refusals = map[string]string{
 	"engramd_query_failures_total":        "read",
 	"engramd_reads_ended_total":           "read ended for others",
 	"engramd_http_refused_total":          "http",
-	"engramd_no_room_total":               "no room",
+	"engramd_write_failures_total":        "write",
 	"engramd_api_refused_total":           "api",
 	"engramd_management_refused_total":    "management",
 	"engramd_write_program_answers_total": "write program",

@@ -50,9 +50,10 @@ type Observer interface {
 	// the reason: "deletion", "vanish", "expiry", "history", "ban", "operator"
 	// or "retention".
 	Removed(reason string, n int)
-	// NoRoom reports events that could not be stored because the disk is full
-	// or the database has reached its size.
-	NoRoom(events int)
+	// WriteFailed reports events that could not be stored, and why: "full" (the
+	// disk, or the database has reached its size), "io", "corrupt", "database"
+	// (anything else that SQLite says) or "fault" (of the program).
+	WriteFailed(cause string, events int)
 	// Retired reports how many heads and regular events of one gate class were
 	// removed by retention.
 	Retired(class string, n int)

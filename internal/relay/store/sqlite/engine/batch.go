@@ -30,7 +30,7 @@ func (w *Writer) commit(batch []*Member) {
 		return
 	}
 	start := time.Now()
-	batch, results, err := w.tried(batch)
+	batch, results, err := w.attempt(batch)
 	took := time.Since(start)
 	w.db.o.Observe.CommitDone(took, len(batch), err == nil)
 	if err == nil {
@@ -48,7 +48,7 @@ func (w *Writer) commit(batch []*Member) {
 		return
 	}
 	if err != nil {
-		w.failed(len(batch), err)
+		w.failed(batch[0], len(batch), err)
 		for _, m := range batch {
 			m.finish(failure(err))
 		}
@@ -57,9 +57,9 @@ func (w *Writer) commit(batch []*Member) {
 	w.answer(batch, results)
 }
 
-// tried applies a batch, or the beginning of it, which it returns: the rest
+// attempt applies a batch, or the beginning of it, which it returns: the rest
 // waits for another transaction. It is tried again where that may help.
-func (w *Writer) tried(batch []*Member) (applied []*Member, results []store.Result, err error) {
+func (w *Writer) attempt(batch []*Member) (applied []*Member, results []store.Result, err error) {
 	transact := func(careful bool) {
 		results, err = w.transact(batch, careful)
 		w.db.queue.putBack(batch[len(results):])
@@ -92,7 +92,8 @@ func (w *Writer) tried(batch []*Member) (applied []*Member, results []store.Resu
 // did not fit are tried once more when there is room to be had.
 func (w *Writer) answer(batch []*Member, results []store.Result) {
 	var again []*Member
-	var lost int
+	var lost, stored int
+	var failed *Member
 	var err error
 	for i, m := range batch {
 		if w.applier.Reclaimable() && !m.again && errors.Is(results[i].Err, store.ErrFull) {
@@ -103,17 +104,23 @@ func (w *Writer) answer(batch []*Member, results []store.Result) {
 		if results[i].Outcome != store.Failed {
 			w.applier.Applied(m)
 		}
+		if results[i].Outcome.OK() {
+			stored++
+		}
 		if j := w.jobOf(m); j != nil {
 			j.result = results[i]
 			continue
 		}
 		if results[i].Outcome == store.Failed {
-			lost, err = lost+1, results[i].Err
+			lost, failed, err = lost+1, m, results[i].Err
 		}
 		m.finish(results[i])
 	}
+	if stored > 0 && !errors.Is(w.broken, store.ErrFull) { // what is small may fit beside what does not
+		w.broken, w.tried = nil, nil
+	}
 	if lost > 0 {
-		w.failed(lost, err)
+		w.failed(failed, lost, err)
 	}
 	if len(again) > 0 {
 		w.applier.Reclaim()
@@ -135,13 +142,14 @@ func (w *Writer) longEnough(m *Member, extra int, start time.Time) bool {
 	return !w.halved && (extra > StepCost || time.Since(start) > batchTime) && w.db.queue.wants(m.who.Share)
 }
 
-// failed tells of members that could not be stored.
-func (w *Writer) failed(members int, err error) {
-	if errors.Is(err, store.ErrFull) {
-		w.full = true
-		w.db.o.Observe.NoRoom(members)
+// failed tells of members that could not be stored, m among them.
+func (w *Writer) failed(m *Member, members int, err error) {
+	cause := causeOf(err)
+	if cause != causeFault { // which is the member's, and would let one of them keep all others out
+		w.broken, w.tried = err, m
 	}
-	w.db.o.Log.Error("write failed", "events", members, "err", err)
+	w.db.o.Observe.WriteFailed(cause, members)
+	w.db.o.Log.Error("write failed", "events", members, "cause", cause, "err", err)
 }
 
 // transact runs the batch between BEGIN and COMMIT. A member that fails is

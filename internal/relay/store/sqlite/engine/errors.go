@@ -60,6 +60,31 @@ func WriteError(err error) error {
 	return err
 }
 
+// Causes of failed writes, for the observer.
+const (
+	causeFull    = "full"
+	causeIO      = "io"
+	causeCorrupt = "corrupt"
+	causeOther   = "database" // anything else that SQLite says
+	causeFault   = "fault"    // of the program
+)
+
+// causeOf is why a write failed, in a word.
+func causeOf(err error) string {
+	var e sqlite3.Error
+	switch {
+	case errors.Is(err, store.ErrFull):
+		return causeFull
+	case !errors.As(err, &e):
+		return causeFault
+	case e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrCantOpen || e.Code == sqlite3.ErrReadonly:
+		return causeIO
+	case e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB:
+		return causeCorrupt
+	}
+	return causeOther
+}
+
 // isCode reports whether err is the SQLite error with this primary result code.
 func isCode(err error, code sqlite3.ErrNo) bool {
 	var e sqlite3.Error

@@ -63,7 +63,7 @@ func (Nobody) CommitDone(time.Duration, int, bool)     {}
 func (Nobody) QueryDone(string, time.Duration, string) {}
 func (Nobody) ReadWaited(string, time.Duration)        {}
 func (Nobody) Removed(string, int)                     {}
-func (Nobody) NoRoom(int)                              {}
+func (Nobody) WriteFailed(string, int)                 {}
 func (Nobody) Retired(string, int)                     {}
 func (Nobody) QueueAdd(string, int)                    {}
 

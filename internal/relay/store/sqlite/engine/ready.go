@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -22,20 +23,21 @@ const (
 
 // Ready proves that the database takes events of ordinary size: by a small
 // write that goes through the same commit as events do, and by looking how much
-// room is left. Once an event did not fit, which a quota of the file system may
-// cause that nothing tells of, it writes as much as an event of ordinary size
-// until that fits. The error wraps ErrFull where room is what is missing.
+// room is left. Once an event could not be stored, and none has been since, it
+// does again what failed, and takes it back, and writes as much as an event of
+// ordinary size: a quota of the file system, or a page that cannot be read, shows
+// in nothing else. The error wraps ErrFull where room is what is missing.
 func (db *DB) Ready(ctx context.Context) error {
 	filled := false
 	err := db.Apart(ctx, func(w *Writer) error {
 		if err := w.roomLeft(); err != nil {
 			return err
 		}
-		if w.full {
-			if _, err := w.c.Exec(sqlFill, int64(ordinary)); err != nil {
+		if w.broken != nil {
+			if err := w.again(); err != nil {
 				return err
 			}
-			w.After(func() { w.full, filled = false, true })
+			w.After(func() { w.broken, w.tried, filled = nil, nil, true })
 		}
 		_, err := w.c.Exec(sqlProbe)
 		return err
@@ -47,6 +49,30 @@ func (db *DB) Ready(ctx context.Context) error {
 		_, err := w.c.Exec(sqlFillGone)
 		return err
 	})
+}
+
+// again does what could not be done, without what the cache still has of the
+// file, and takes it back.
+func (w *Writer) again() error {
+	if _, err := w.c.Number("PRAGMA shrink_memory"); err != nil {
+		return err
+	}
+	if m := w.tried; m != nil {
+		was := w.mark()
+		var r store.Result
+		err := w.InSavepoint(func() error {
+			r = w.protected(func() (store.Result, error) { return w.applier.Apply(m) })
+			return errUndo
+		})
+		if w.undo(was); r.Outcome == store.Failed {
+			return r.Err
+		}
+		if !errors.Is(err, errUndo) || w.Lost() {
+			return fmt.Errorf("%w: %w", errLost, err)
+		}
+	}
+	_, err := w.c.Exec(sqlFill, int64(ordinary))
+	return err
 }
 
 // roomLeft fails with ErrFull if an event of ordinary size has no room within

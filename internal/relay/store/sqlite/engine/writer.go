@@ -21,7 +21,8 @@ type Writer struct {
 	db      *DB
 	applier Applier
 	after   []func() // what becomes true with the commit
-	full    bool     // a member did not fit, and none of ordinary size has been seen to fit since
+	broken  error    // why a member could not be stored, as long as none has been since
+	tried   *Member  // that one, nil for none
 	halved  bool     // a batch is tried again in halves
 	keeper  keeper
 	halted  error // why nothing more is applied, nil while it is

@@ -10,13 +10,13 @@ import (
 type counter struct {
 	changed chan struct{}
 
-	mu      sync.Mutex
-	commits []int
-	failed  int
-	noRoom  int
-	removed map[string]int
-	retired map[string]int // by class
-	queue   int
+	mu       sync.Mutex
+	commits  []int
+	failed   int
+	failedBy map[string]int
+	removed  map[string]int
+	retired  map[string]int // by class
+	queue    int
 }
 
 func (c *counter) CommitDone(_ time.Duration, events int, ok bool) {
@@ -45,9 +45,12 @@ func (c *counter) Removed(reason string, n int) {
 	}
 }
 
-func (c *counter) NoRoom(events int) {
+func (c *counter) WriteFailed(cause string, events int) {
 	c.mu.Lock()
-	c.noRoom += events
+	if c.failedBy == nil {
+		c.failedBy = map[string]int{}
+	}
+	c.failedBy[cause] += events
 	c.mu.Unlock()
 }
 

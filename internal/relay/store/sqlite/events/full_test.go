@@ -35,8 +35,8 @@ func TestFullDatabase(t *testing.T) {
 	if r.Outcome != store.Failed || !errors.Is(r.Err, store.ErrFull) || r.Message() != "" {
 		t.Fatalf("when full: %+v", r)
 	}
-	if seen.failed == 0 || seen.noRoom != 1 {
-		t.Errorf("observed: %d failures, %d events without room", seen.failed, seen.noRoom)
+	if seen.failed == 0 || seen.failedBy["full"] != 1 {
+		t.Errorf("observed: %d failures, %v", seen.failed, seen.failedBy)
 	}
 	if got := visible(t, s, nostr.Filter{}); len(got) != len(kept) {
 		t.Errorf("%d of %d events can be read", len(got), len(kept))
