@@ -17,7 +17,6 @@ import (
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/store/sqlite"
-	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/websocket"
 	"engramd/internal/web"
 )
@@ -68,12 +67,11 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 	if err != nil {
 		return err
 	}
+	database := wiring.Database(p.cfg.Data)
+	database.Readers, database.MaxBatch = config.StoreReaders, config.StoreMaxBatch
+	database.Log, database.Observe, database.Clock = p.log, p.metrics.Store, p.member.now
 	p.store, err = sqlite.Open(ctx, sqlite.Options{
-		Options: engine.Options{
-			Path: engine.File(p.cfg.Data), Readers: config.StoreReaders, MaxBatch: config.StoreMaxBatch,
-			Log: p.log, Observe: p.metrics.Store, Clock: p.member.now,
-		},
-		Table: table, OnCommit: p.relay.Committed, Live: live, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
+		Options: database, Table: table, OnCommit: p.relay.Committed, Live: live, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
 	})
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 )
 
 // local is what is a node's own: tables, and rows of the table meta.
-var local = []string{"search", "sqlite_stat", "meta|ready.", "meta|search", "meta|cluster.", "meta|gate", "meta|last_"}
+var local = []string{"search", "sqlite_stat", "meta|ready.", "meta|search", "meta|cluster.", "meta|gate", "meta|last_", "meta|mark."}
 
 func isLocal(row string) bool {
 	return slices.ContainsFunc(local, func(own string) bool { return strings.HasPrefix(row, own) })

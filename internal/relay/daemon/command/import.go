@@ -91,7 +91,7 @@ func (c *importCommand) importHere(ctx context.Context, p ingest.Replacing) (t i
 	if err != nil {
 		return t, err
 	}
-	s, err := openAlone(ctx, c.cfg)
+	s, err := openAlone(ctx, c.cfg, "")
 	if err != nil {
 		return t, err
 	}
@@ -112,17 +112,16 @@ func (c *importCommand) importHere(ctx context.Context, p ingest.Replacing) (t i
 	return (&ingest.Replacer{Importer: im, Snapshots: snapshots, Dir: c.cfg.Data}).Run(ctx, c.in, p)
 }
 
-// openAlone opens the database for writing in place of a daemon. The caller has
-// locked the folder.
-func openAlone(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+// openAlone opens the database for writing in place of a daemon, where it has lost
+// what word stands for too. The caller has locked the folder.
+func openAlone(ctx context.Context, cfg *config.Config, word string) (*sqlite.Store, error) {
 	table, err := wiring.Table(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return sqlite.Open(ctx, sqlite.Options{
-		Options: engine.Options{Path: engine.File(cfg.Data), MaxBatch: importBatch},
-		Table:   table, Live: wiring.StoreLive(cfg),
-	})
+	o := sqlite.Options{Options: wiring.Database(cfg.Data), Table: table, Live: wiring.StoreLive(cfg)}
+	o.MaxBatch, o.AcceptLoss = importBatch, word
+	return sqlite.Open(ctx, o)
 }
 
 // rulesOf makes the rules of imports without a daemon.

@@ -53,7 +53,8 @@ func openReading(ctx context.Context, cfg *config.Config, change func(*sqlite.Op
 	if err := databaseThere(cfg); err != nil {
 		return nil, err
 	}
-	o := sqlite.Options{Options: engine.Options{Path: engine.File(cfg.Data), ReadOnly: true}, Table: table, Live: live}
+	o := sqlite.Options{Options: wiring.Database(cfg.Data), Table: table, Live: live}
+	o.ReadOnly = true
 	change(&o)
 	return sqlite.Open(ctx, o)
 }
@@ -62,6 +63,9 @@ func openReading(ctx context.Context, cfg *config.Config, change func(*sqlite.Op
 func databaseThere(cfg *config.Config) error {
 	_, err := os.Stat(engine.File(cfg.Data))
 	if errors.Is(err, os.ErrNotExist) {
+		if err := engine.Lost(wiring.Database(cfg.Data)); err != nil {
+			return err
+		}
 		return fmt.Errorf("there is no database in %s: give the data folder with --data, or make one with engramd serve", cfg.Data)
 	}
 	return err
@@ -89,7 +93,7 @@ func order(ctx context.Context, cfg *config.Config, command string, args, result
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	s, err := openAlone(ctx, cfg)
+	s, err := openAlone(ctx, cfg, "")
 	if err != nil {
 		return err
 	}

@@ -111,7 +111,7 @@ func (c *relayKeyCommand) adopt(ctx context.Context) error {
 		return err
 	}
 	defer lock.Unlock() // the end of the process does it, too
-	s, err := openAlone(ctx, c.cfg)
+	s, err := openAlone(ctx, c.cfg, "")
 	if err != nil {
 		return err
 	}

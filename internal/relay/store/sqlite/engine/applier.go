@@ -38,6 +38,8 @@ type Applier interface {
 	Announce()
 	// Applied notes a member that is durable, before it is answered.
 	Applied(m *Member)
+	// Number is the last one that what is durable was given, for the mark file.
+	Number() int64
 	// RolledBack is told that the transaction is not.
 	RolledBack()
 

@@ -167,6 +167,9 @@ func (w *Writer) transact(batch []*Member, careful bool) ([]store.Result, error)
 	results := make([]store.Result, len(batch))
 	extra, start := w.Extra, time.Now()
 	err := w.c.Transaction(func() error {
+		if err := w.marked(); err != nil {
+			return err
+		}
 		for i, m := range batch {
 			if i > 0 && w.longEnough(m, w.Extra-extra, start) {
 				results = results[:i]
@@ -190,7 +193,11 @@ func (w *Writer) transact(batch []*Member, careful bool) ([]store.Result, error)
 				break
 			}
 		}
-		if err := w.applier.End(); err != nil {
+		err := w.applier.End()
+		if err == nil {
+			err = w.endCount()
+		}
+		if err != nil {
 			return fmt.Errorf("%w: %w", errLost, err)
 		}
 		return nil

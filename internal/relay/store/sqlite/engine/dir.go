@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -103,13 +104,20 @@ func writerPragmas(cache int64) []string {
 }
 
 // createFile makes an empty database file that only we can read; SQLite gives
-// its log files the same mode.
+// its log files the same mode. Its name is durable before there is a log, which
+// without it would be taken for one that lost its database.
 func createFile(path string) error {
+	_, missing := os.Lstat(path)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
 	}
 	defer f.Close()
+	if missing != nil {
+		if err := syncPath(filepath.Dir(path)); err != nil {
+			return fmt.Errorf("open database: %w", err)
+		}
+	}
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)
@@ -120,4 +128,21 @@ func createFile(path string) error {
 		}
 	}
 	return nil
+}
+
+// copyFile copies a file, durably but for its name.
+func copyFile(from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err = io.Copy(out, in); err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
 }

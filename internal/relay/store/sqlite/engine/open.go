@@ -43,10 +43,14 @@ func New(o Options) *DB {
 // that are missing, has a prepare it, and starts the writer. The folder must
 // exist; the caller holds its Lock. After an error there is nothing to close.
 //
-// The error wraps ErrNewer when a newer program wrote the database, ErrForeign
+// The error is a *LossError when the database is not what it was, and wraps ErrNewer when a newer program wrote the database, ErrForeign
 // when it is no engramd database.
 func (db *DB) Open(ctx context.Context, a Applier) error {
 	db.applier = a
+	f, err := db.look()
+	if err != nil {
+		return err
+	}
 	if db.o.ReadOnly {
 		return db.startReading(ctx)
 	}
@@ -57,7 +61,7 @@ func (db *DB) Open(ctx context.Context, a Applier) error {
 	if err != nil {
 		return err
 	}
-	if err := db.start(ctx, c); err != nil {
+	if err := db.start(ctx, c, f); err != nil {
 		return errors.Join(err, c.Close())
 	}
 	return nil
@@ -65,7 +69,7 @@ func (db *DB) Open(ctx context.Context, a Applier) error {
 
 // start prepares the database on the writer's connection and brings the actors
 // up.
-func (db *DB) start(ctx context.Context, c *Conn) error {
+func (db *DB) start(ctx context.Context, c *Conn, f found) error {
 	if err := migrate(ctx, c, db.path, db.o.Log); err != nil {
 		return err
 	}
@@ -73,8 +77,11 @@ func (db *DB) start(ctx context.Context, c *Conn) error {
 	if err != nil {
 		return err
 	}
-	if err := db.openReaders(); err != nil {
+	if err := w.openMark(f); err != nil {
 		return err
+	}
+	if err := db.openReaders(); err != nil {
+		return errors.Join(err, w.closeMark())
 	}
 	db.writer = w
 	go w.run(db.o.After)

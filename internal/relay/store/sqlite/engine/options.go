@@ -15,6 +15,10 @@ type Options struct {
 	Readers       int                                  // how many read at a time; default 4
 	ReadOnly      bool                                 // an existing one, beside the process that writes it
 	Scratch       string                               // a folder in which one of an older version is copied, to be read there; Close removes the copy
+	Mark          string                               // the file that says how far the database is; "": none, and nothing is held against it
+	Signs         []string                             // files and folders that only a relay makes that has a database
+	Keys          []string                             // files that may have been put there before there is a database
+	AcceptLoss    string                               // the word of a LossError: the database is opened as it is
 	AsIs          bool                                 // an older version is good for Backup, and for nothing else
 	Clock         func() time.Time                     // default time.Now
 	After         func(time.Duration) <-chan time.Time // wakes the writer for Applier.Work; default time.After

@@ -11,6 +11,10 @@ import (
 // newWriter has the applier prepare the database.
 func newWriter(ctx context.Context, db *DB, c *Conn) (*Writer, error) {
 	w := &Writer{changes: changes{c: c, log: db.o.Log}, db: db, applier: db.applier, keeper: keeper{db: db, c: c}}
+	var err error
+	if _, w.commits, err = readStanding(c); err != nil {
+		return nil, err
+	}
 	return w, w.applier.Prepare(ctx, w)
 }
 
@@ -74,6 +78,7 @@ func (w *Writer) begin() {
 	w.beginTransaction()
 	w.after = nil
 	w.applier.Begin()
+	w.beginCount()
 	w.Now = w.db.o.Clock().Unix()
 }
 
@@ -84,6 +89,10 @@ func (w *Writer) concluded(err error) {
 		w.rolledBack()
 		w.after = nil
 		return
+	}
+	if w.raised {
+		w.commits++
+		w.followLog()
 	}
 	w.applier.Durable()
 	for _, fn := range w.after {
@@ -100,6 +109,9 @@ func (w *Writer) concluded(err error) {
 func (w *Writer) Step(step func() (more bool, err error)) (more bool, err error) {
 	w.begin()
 	err = WriteError(w.c.Transaction(func() error {
+		if err := w.marked(); err != nil {
+			return err
+		}
 		r := w.protected(func() (store.Result, error) {
 			var err error
 			more, err = step()
@@ -108,7 +120,10 @@ func (w *Writer) Step(step func() (more bool, err error)) (more bool, err error)
 		if r.Err != nil {
 			return r.Err
 		}
-		return w.applier.End()
+		if err := w.applier.End(); err != nil {
+			return err
+		}
+		return w.endCount()
 	}))
 	w.concluded(err)
 	return more, err

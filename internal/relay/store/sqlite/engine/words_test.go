@@ -112,6 +112,7 @@ func (a *words) Apply(m *Member) (store.Result, error) {
 func (a *words) Risky(m *Member) bool { return m.Of == "risky" }
 func (a *words) End() error           { return nil }
 func (a *words) Durable()             { a.tell("Durable") }
+func (a *words) Number() int64        { return int64(len(a.stage)) }
 func (a *words) Announce() {
 	for _, word := range a.stage {
 		a.tell("Announce " + word)

@@ -18,6 +18,8 @@ type Writer struct {
 
 	changes
 	jobs
+	counter
+	marker  marker
 	db      *DB
 	applier Applier
 	after   []func() // what becomes true with the commit
@@ -55,10 +57,10 @@ func (w *changes) LimitSize(bytes int64) error {
 	return err
 }
 
-// close checkpoints and closes the connection.
-func (w *changes) close() error {
+// close checkpoints, marks, and closes the connection.
+func (w *Writer) close() error {
 	err := w.c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
-	return errors.Join(err, w.c.Close())
+	return errors.Join(err, w.closeMark(), w.c.Close())
 }
 
 // SQLMeta reads a value of the table meta.

@@ -157,7 +157,7 @@ func executeTogether(s *Store, batch []store.Executed) error {
 // isLocal reports whether a table, or a row of meta, is a process's own: it
 // does not follow from the commands.
 func isLocal(row string) bool {
-	for _, own := range []string{"search", "sqlite_stat", "meta|ready.", "meta|search", "meta|cluster.", "meta|gate", "meta|last_"} {
+	for _, own := range []string{"search", "sqlite_stat", "meta|ready.", "meta|search", "meta|cluster.", "meta|gate", "meta|last_", "meta|mark."} {
 		if strings.HasPrefix(row, own) {
 			return true
 		}

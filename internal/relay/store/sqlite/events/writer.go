@@ -51,6 +51,9 @@ func (w *writer) Durable() {
 	}
 }
 
+// Number is the last sequence number.
+func (w *writer) Number() int64 { return w.Seq }
+
 // Announce counts what was removed, and sends what was stored to live readers.
 func (w *writer) Announce() { w.Stage.Announce(w.s.o.Observe, w.s.o.OnCommit) }
 

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine/highwater"
+)
+
+// The mark file says how far the database is. It is written after what it names
+// is durable, so that no loss of power makes a whole database look like one that
+// lost something; and before the first answer of each generation of the
+// write-ahead log, for what is in a log alone is lost with it.
+
+// How far a database is, in the table meta: a process's own, which nodes of a
+// cluster do not have in common.
+const (
+	metaID      = "mark.id"
+	metaCommits = "mark.commits"
+	sqlChanged  = `SELECT total_changes()`
+	// A transaction that has changed nothing stays one that writes nothing.
+	sqlCommits = `INSERT INTO meta(key, value) SELECT '` + metaCommits + `', ?1 WHERE total_changes() > ?2 ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+)
+
+// counter counts commits.
+type counter struct {
+	commits int64 // that are durable
+	rows    int64 // that were changed before the transaction under way
+	raised  bool  // the transaction under way raises commits
+}
+
+// marker keeps the mark file.
+type marker struct {
+	path string // "": none is kept
+	file *highwater.File
+	wal  *os.File // read for its salt
+	id   [16]byte
+	err  error // the file could not be written since
+}
+
+// beginCount notes what a transaction begins with.
+func (w *Writer) beginCount() {
+	w.raised = false
+	w.rows, _ = w.c.Number(sqlChanged) // which cannot fail; 0 would count a commit too many
+}
+
+// endCount raises the number of commits, in the transaction under way, if that
+// has changed something.
+func (w *Writer) endCount() error {
+	n, err := w.c.Exec(sqlCommits, w.commits+1, w.rows)
+	w.raised = n > 0
+	return err
+}
+
+// openMark begins to keep the mark file of an open database. One that has none
+// gets it, and an id of its own: it may be a copy.
+func (w *Writer) openMark(f found) error {
+	m, o := &w.marker, &w.db.o
+	if m.path = o.Mark; m.path == "" {
+		return nil
+	}
+	var err error
+	if m.wal, err = os.Open(w.db.path + "-wal"); err != nil {
+		return err
+	}
+	if m.id = f.mark.ID; f.marked != nil || f.accepted {
+		m.id = highwater.NewID()
+		if _, err := w.Step(func() (bool, error) { return false, w.SetMeta(metaID, m.id[:]) }); err != nil {
+			return fmt.Errorf("name the database: %w", err)
+		}
+		switch {
+		case f.fresh || f.accepted:
+		case errors.Is(f.marked, os.ErrNotExist):
+			o.Log.Info("the database has no mark file yet: it is taken as it is, and gets one", "file", m.path)
+		default:
+			o.Log.Warn("the mark file is made anew: whether the database lost something cannot be told", "err", f.marked)
+		}
+	} else if m.file, err = highwater.Open(m.path); err != nil {
+		m.err = err
+	}
+	if err := w.writeMark(); err != nil {
+		o.Log.Warn("the mark file cannot be written: writes are refused until it can", "err", err)
+	}
+	if f.commits > 0 {
+		o.Log.Info("the write-ahead log was read", "commits", f.commits, "last", w.applier.Number())
+	}
+	return nil
+}
+
+// writeMark writes how far the database is, all of which is durable.
+func (w *Writer) writeMark() (err error) {
+	m := &w.marker
+	if m.path == "" {
+		return nil
+	}
+	mark := highwater.Mark{ID: m.id, Commits: w.commits, Seq: w.applier.Number(), Salt: m.salt()}
+	if m.file == nil {
+		m.file, err = highwater.Make(m.path, mark)
+	} else {
+		err = m.file.Write(mark)
+	}
+	m.err = err
+	return err
+}
+
+// salt is that of the write-ahead log in use; zero: it is empty.
+func (m *marker) salt() (salt [8]byte) {
+	_, _ = m.wal.ReadAt(salt[:], 16)
+	return salt
+}
+
+// followLog writes the mark when a commit was the first one of its log. What is
+// durable is answered so even if that fails: what comes after it is refused.
+func (w *Writer) followLog() {
+	m := &w.marker
+	if m.path == "" || m.err != nil || m.file.Last().Salt == m.salt() {
+		return
+	}
+	if err := w.writeMark(); err != nil {
+		w.db.o.Log.Error("the mark file cannot be written: writes are refused until it can", "err", err)
+	}
+}
+
+// marked fails as a full disk does while the mark file cannot be written.
+func (w *Writer) marked() error {
+	if w.marker.err == nil {
+		return nil
+	}
+	if err := w.writeMark(); err != nil {
+		return fmt.Errorf("%w: its mark file cannot be written: %w", store.ErrFull, err)
+	}
+	w.db.o.Log.Info("the mark file is written again")
+	return nil
+}
+
+// closeMark writes the mark of a database that is about to be closed.
+func (w *Writer) closeMark() error {
+	m := &w.marker
+	if m.path == "" || m.wal == nil {
+		return nil
+	}
+	var err error
+	if m.err == nil {
+		err = w.writeMark()
+	}
+	_ = m.wal.Close() // only read
+	if m.file != nil {
+		_ = m.file.Close() // what was written was synced
+	}
+	return err
+}
