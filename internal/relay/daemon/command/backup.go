@@ -77,7 +77,7 @@ func (c *backupCommand) belongings() ([]string, error) {
 	var keep []string
 	name := filepath.Base(engine.File(c.cfg.Data))
 	for _, e := range entries {
-		own := strings.HasPrefix(e.Name(), name) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name
+		own := strings.HasPrefix(e.Name(), name) || strings.HasSuffix(e.Name(), ".lock") || e.Name() == control.Name || e.Name() == filepath.Base(engine.MarkFile(c.cfg.Data))
 		path := filepath.Join(c.cfg.Data, e.Name())
 		if e.Type().IsRegular() && !own && !sameFile(path, c.file) {
 			keep = append(keep, path)

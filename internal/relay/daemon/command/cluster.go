@@ -195,7 +195,7 @@ func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, comm
 // join fetches another node's database.
 func (c *clusterCommand) join(ctx context.Context) error {
 	path := engine.File(c.cfg.Data)
-	for _, file := range []string{path, filepath.Join(c.cfg.Data, membership.File)} {
+	for _, file := range []string{path, path + "-wal", engine.MarkFile(c.cfg.Data), filepath.Join(c.cfg.Data, membership.File)} {
 		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is there already: a node joins with an empty data folder", file)
 		}
@@ -213,7 +213,7 @@ func (c *clusterCommand) join(ctx context.Context) error {
 	if err := fetchTo(ctx, conn, temp); err != nil {
 		return err
 	}
-	place, err := placeOf(ctx, temp)
+	place, err := placeOf(ctx, engine.Options{Path: temp})
 	if err != nil {
 		return err
 	}
@@ -242,12 +242,13 @@ func fetchTo(ctx context.Context, conn *jetstream.Conn, path string) (err error)
 }
 
 // placeOf reads where a database stands.
-func placeOf(ctx context.Context, path string) (cluster.Place, error) {
+func placeOf(ctx context.Context, o engine.Options) (cluster.Place, error) {
 	table, err := wiring.Table(config.Default())
 	if err != nil {
 		return cluster.Place{}, err
 	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Options: engine.Options{Path: path, ReadOnly: true}, Table: table})
+	o.ReadOnly = true
+	s, err := sqlite.Open(ctx, sqlite.Options{Options: o, Table: table})
 	if err != nil {
 		return cluster.Place{}, err
 	}
@@ -263,7 +264,7 @@ func placeOf(ctx context.Context, path string) (cluster.Place, error) {
 
 // show prints the shared options that the database has.
 func (c *clusterCommand) show(ctx context.Context) error {
-	place, err := placeOf(ctx, engine.File(c.cfg.Data))
+	place, err := placeOf(ctx, wiring.Database(c.cfg.Data))
 	if err != nil {
 		return err
 	}

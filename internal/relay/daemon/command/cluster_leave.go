@@ -36,7 +36,7 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 		return nil
 	}
 	if none {
-		if _, err := placeOf(ctx, path); err != nil {
+		if _, err := placeOf(ctx, wiring.Database(c.cfg.Data)); err != nil {
 			return errors.Join(membership.ErrNone, err)
 		}
 	}
@@ -44,7 +44,7 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Options: engine.Options{Path: path}, Table: table, Sequenced: true})
+	s, err := sqlite.Open(ctx, sqlite.Options{Options: wiring.Database(c.cfg.Data), Table: table, Sequenced: true})
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (c *clusterCommand) void(ctx context.Context) error {
 	if _, err := membership.Read(c.cfg.Data); err != nil {
 		return err
 	}
-	place, err := placeOf(ctx, engine.File(c.cfg.Data))
+	place, err := placeOf(ctx, wiring.Database(c.cfg.Data))
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"engramd/internal/relay/keys"
 	"engramd/internal/relay/management"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // exportCommand is `engramd export`: every event under the operator's own
@@ -55,15 +56,48 @@ func (c *exportCommand) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// checkCommand is `engramd check`.
-type checkCommand struct{ base }
+// checkCommand is `engramd check [--accept-loss WORD]`.
+type checkCommand struct {
+	base
+	word string
+}
+
+func (c *checkCommand) flags(fs *flag.FlagSet) int {
+	fs.StringVar(&c.word, "accept-loss", "", "the word that the refusal of what is lost has")
+	return 0
+}
+
+// acceptLoss has what the database lacks forgotten, so that it opens as it is.
+func (c *checkCommand) acceptLoss(ctx context.Context) (err error) {
+	wiring.Private()
+	if err := engine.PrepareDir(c.cfg.Data); err != nil {
+		return err
+	}
+	lock, err := engine.Lock(c.cfg.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	s, err := openAlone(ctx, c.cfg, c.word)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(c.Stdout, "the loss is accepted: the database is taken as it is")
+	return s.Close()
+}
 
 // errDamaged makes the command exit with 1 after a report of problems.
 var errDamaged = errors.New("the data folder is not as it should be")
 
 // Run checks the database, beside a daemon that runs or without one, and
-// prints what is wrong and what to do about it. It changes nothing.
+// prints what is wrong and what to do about it. It changes nothing, except where a
+// loss is accepted.
 func (c *checkCommand) Run(ctx context.Context) (err error) {
+	if c.word != "" {
+		if err := c.acceptLoss(ctx); err != nil {
+			return err
+		}
+	}
 	s, err := openAnyVersion(ctx, c.cfg, c.Stderr)
 	if err != nil {
 		return err

@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 //	                       timeouts.shutdown that a busy machine does not reach
 //	master FILE            set MASTER to what FILE holds
 //	signal NAME SIGNAL     HUP or TERM
+//	kill9 NAME             kill it, and wait for its end
+//	word DIR               set WORD to the word of the loss that check refuses a data folder for
 //	ends NAME CODE         wait for its end and compare the exit code
 //	logs NAME REGEXP       wait until its log has a line that matches
 //	! logs NAME REGEXP     its log has no such line so far
@@ -67,7 +69,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents, "manage": manage,
 			"master": setMaster, "contract": contract, "recalls": recalls, "self": self, "scrape": scrape, "documented": documented, "keyless": keyless, "alike": alike,
-			"info": info, "metric": waitMetric,
+			"info": info, "metric": waitMetric, "kill9": killDaemon, "word": lossWord,
 		},
 	})
 }

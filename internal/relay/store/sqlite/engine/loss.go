@@ -37,9 +37,10 @@ func (e *LossError) Error() string {
 // Is makes a LossError an ErrLoss.
 func (e *LossError) Is(target error) bool { return target == ErrLoss }
 
-// lost makes the error; with are numbers that tell this loss from others.
+// lost makes the error; with is what tells this loss from others, whatever name
+// the folder is called by.
 func lost(what string, with ...any) *LossError {
-	sum := sha256.Sum256(fmt.Appendln(nil, append([]any{what}, with...)...))
+	sum := sha256.Sum256(fmt.Appendln(nil, with...))
 	return &LossError{What: what, Word: hex.EncodeToString(sum[:6])}
 }
 
@@ -133,9 +134,9 @@ func (o *Options) compare() (f found, loss *LossError, err error) {
 	}
 	switch {
 	case id != f.mark.ID:
-		return f, lost(fmt.Sprintf("%s is another database than the one that was here, which had %d commits", o.Path, f.mark.Commits), f.mark, id, commits), nil
+		return f, lost(fmt.Sprintf("%s is another database than the one that was here, which had %d commits", o.Path, f.mark.Commits), "another", f.mark, id, commits), nil
 	case commits < f.mark.Commits:
-		return f, lost(fmt.Sprintf("%s has %d commits, and had %d: it is an older copy, or its write-ahead log is gone", o.Path, commits, f.mark.Commits), f.mark, id), nil
+		return f, lost(fmt.Sprintf("%s has %d commits, and had %d: it is an older copy, or its write-ahead log is gone", o.Path, commits, f.mark.Commits), "behind", f.mark, id, commits), nil
 	}
 	return f, nil, nil
 }
@@ -174,7 +175,7 @@ func (o *Options) missing(f found, size, wal int64) *LossError {
 		return nil
 	}
 	what := fmt.Sprintf("the database %s is missing, and what is beside it tells that there was one: %s", o.Path, strings.Join(signs, ", "))
-	loss := lost(what, append(with, f.mark, size)...)
+	loss := lost(what, append(with, "missing", signs, f.mark, size)...)
 	if wal > 0 {
 		loss.keep = func(path string) error { return os.Rename(path, path+".lost-"+loss.Word) }
 	}
@@ -187,7 +188,7 @@ func (o *Options) scan(f *found, size int64) (*LossError, error) {
 	report, err := o.scanned(f.mark)
 	if report.Damaged && o.ReadOnly {
 		lock, e := Lock(filepath.Dir(o.Path))
-		if errors.Is(e, ErrLocked) {
+		if held := new(LockedError); errors.As(e, &held) && held.PID != os.Getpid() {
 			return nil, nil
 		}
 		if e == nil {
@@ -199,7 +200,7 @@ func (o *Options) scan(f *found, size int64) (*LossError, error) {
 	if err != nil || !report.Damaged {
 		return nil, err
 	}
-	loss := lost(fmt.Sprintf("the write-ahead log %s-wal is damaged at byte %d, and %d commits that lie there or behind it cannot be read", o.Path, report.At, report.Lost), report, size)
+	loss := lost(fmt.Sprintf("the write-ahead log %s-wal is damaged at byte %d, and %d commits that lie there or behind it cannot be read", o.Path, report.At, report.Lost), "log", report, size)
 	loss.keep = func(path string) error { return copyFile(path, path+".lost-"+loss.Word) }
 	return loss, nil
 }

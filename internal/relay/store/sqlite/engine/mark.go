@@ -115,7 +115,7 @@ func (m *marker) salt() (salt [8]byte) {
 // durable is answered so even if that fails: what comes after it is refused.
 func (w *Writer) followLog() {
 	m := &w.marker
-	if m.path == "" || m.err != nil || m.file.Last().Salt == m.salt() {
+	if m.file == nil || m.err != nil || m.file.Last().Salt == m.salt() {
 		return
 	}
 	if err := w.writeMark(); err != nil {
