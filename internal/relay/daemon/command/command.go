@@ -140,6 +140,7 @@ func descriptions() []description {
 		{"sync", "[OPTIONS] [--key-file FILE] [--filter JSON] [--json] URL", "fetch once what another relay has and this one has not, through the running relay if there is one", judging, new(syncCommand), syncUsage},
 		{"delete", "[OPTIONS] --filter JSON… [--yes]", "count what filters match, and with --yes remove it for good, through the running relay if there is one", writing, new(deleteCommand), ""},
 		{"backup", "[OPTIONS] FILE", "copy the database while the relay runs, and verify the copy", append([]string{"relay_key", "contracts.master_key"}, reading...), new(backupCommand), ""},
+		{"restore", "[OPTIONS] FILE", "check a backup and put it in the place of the database, which is kept aside; the relay must not run", writing, new(restoreCommand), ""},
 		{"check", "[OPTIONS] [--accept-loss WORD]", "check the database and say what to do; --accept-loss has it opened although it lacks something", writing, new(checkCommand), ""},
 		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", snapping, new(snapshotCommand), ""},
 		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", writing, new(relayKeyCommand), relayKeyUsage},
