@@ -164,7 +164,8 @@ func (w *Writer) failed(m *Member, members int, err error) {
 // too long while others wait.
 func (w *Writer) transact(batch []*Member, careful bool) ([]store.Result, error) {
 	w.begin()
-	results := make([]store.Result, len(batch))
+	w.results = append(w.results[:0], make([]store.Result, len(batch))...) // the last batch's are answered
+	results := w.results
 	extra, start := w.Extra, time.Now()
 	err := w.c.Transaction(func() error {
 		if err := w.marked(); err != nil {

@@ -19,16 +19,13 @@ import (
 const (
 	metaID      = "mark.id"
 	metaCommits = "mark.commits"
-	sqlChanged  = `SELECT total_changes()`
-	// A transaction that has changed nothing stays one that writes nothing.
-	sqlCommits = `INSERT INTO meta(key, value) SELECT '` + metaCommits + `', ?1 WHERE total_changes() > ?2 ON CONFLICT (key) DO UPDATE SET value = excluded.value`
+	sqlCommits  = `INSERT INTO meta(key, value) VALUES ('` + metaCommits + `', 1) ON CONFLICT (key) DO UPDATE SET value = value + 1`
 )
 
 // counter counts commits.
 type counter struct {
 	commits int64 // that are durable
-	rows    int64 // that were changed before the transaction under way
-	raised  bool  // the transaction under way raises commits
+	raised  bool  // the transaction under way raises them
 }
 
 // marker keeps the mark file.
@@ -40,17 +37,12 @@ type marker struct {
 	err  error // the file could not be written since
 }
 
-// beginCount notes what a transaction begins with.
-func (w *Writer) beginCount() {
-	w.raised = false
-	w.rows, _ = w.c.Number(sqlChanged) // which cannot fail; 0 would count a commit too many
-}
-
-// endCount raises the number of commits, in the transaction under way, if that
-// has changed something.
-func (w *Writer) endCount() error {
-	n, err := w.c.Exec(sqlCommits, w.commits+1, w.rows)
-	w.raised = n > 0
+// endCount raises the number of commits, in the transaction under way. One that
+// has changed nothing stays one that writes nothing.
+func (w *Writer) endCount() (err error) {
+	if w.raised = w.touched; w.raised {
+		_, err = w.c.Exec(sqlCommits)
+	}
 	return err
 }
 

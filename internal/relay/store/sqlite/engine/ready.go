@@ -39,14 +39,14 @@ func (db *DB) Ready(ctx context.Context) error {
 			}
 			w.After(func() { w.broken, w.tried, filled = nil, nil, true })
 		}
-		_, err := w.c.Exec(sqlProbe)
+		_, err := w.Exec(sqlProbe)
 		return err
 	})
 	if err != nil || !filled {
 		return err
 	}
 	return db.Apart(ctx, func(w *Writer) error {
-		_, err := w.c.Exec(sqlFillGone)
+		_, err := w.Exec(sqlFillGone)
 		return err
 	})
 }

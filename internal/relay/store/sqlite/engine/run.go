@@ -78,7 +78,7 @@ func (w *Writer) begin() {
 	w.beginTransaction()
 	w.after = nil
 	w.applier.Begin()
-	w.beginCount()
+	w.raised, w.touched = false, false
 	w.Now = w.db.o.Clock().Unix()
 }
 

@@ -99,7 +99,7 @@ func (w *changes) Lost() bool { return w.c.db.AutoCommit() }
 // Exec changes the database. What a member changes goes through here, so that
 // it is known whether there is anything to undo.
 func (w *changes) Exec(text string, args ...Value) (int64, error) {
-	w.dirty = true
+	w.dirty, w.touched = true, true
 	return w.c.Exec(text, args...)
 }
 

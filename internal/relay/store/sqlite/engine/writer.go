@@ -22,10 +22,11 @@ type Writer struct {
 	marker  marker
 	db      *DB
 	applier Applier
-	after   []func() // what becomes true with the commit
-	broken  error    // why a member could not be stored, as long as none has been since
-	tried   *Member  // that one, nil for none
-	halved  bool     // a batch is tried again in halves
+	after   []func()       // what becomes true with the commit
+	broken  error          // why a member could not be stored, as long as none has been since
+	tried   *Member        // that one, nil for none
+	halved  bool           // a batch is tried again in halves
+	results []store.Result // of the batch under way
 	keeper  keeper
 	halted  error // why nothing more is applied, nil while it is
 }
@@ -35,6 +36,8 @@ type changes struct {
 	c     *Conn
 	log   *slog.Logger
 	dirty bool // the current member has changed something, or tried
+
+	touched bool // the current transaction has
 }
 
 // Conn is the connection that writes. What a member changes goes through
