@@ -133,9 +133,9 @@ func (o *Options) compare() (f found, loss *LossError, err error) {
 		return f, nil, nil
 	}
 	switch {
-	case id != f.mark.ID:
+	case id != f.mark.ID && id != [16]byte{}:
 		return f, lost(fmt.Sprintf("%s is another database than the one that was here, which had %d commits", o.Path, f.mark.Commits), "another", f.mark, id, commits), nil
-	case commits < f.mark.Commits:
+	case id != f.mark.ID || commits < f.mark.Commits:
 		return f, lost(fmt.Sprintf("%s has %d commits, and had %d: it is an older copy, or its write-ahead log is gone", o.Path, commits, f.mark.Commits), "behind", f.mark, id, commits), nil
 	}
 	return f, nil, nil
