@@ -39,7 +39,7 @@ var within = map[string][]string{
 	"relay/cluster": {"relay/fairness", "relay/store"},
 	"relay":         {"relay/fairness", "relay/gate", "relay/metrics", "relay/policy", "relay/retention", "relay/store"},
 	// Parts of the database know nothing of each other.
-	"relay/store/sqlite/engine":     {"relay/fairness", "relay/store", "relay/store/sqlite/engine/highwater", "relay/store/sqlite/engine/steps", "relay/store/sqlite/engine/walscan"},
+	"relay/store/sqlite/engine":     {"relay/fairness", "relay/store", "relay/store/sqlite/engine/highwater", "relay/store/sqlite/engine/sigbus", "relay/store/sqlite/engine/steps", "relay/store/sqlite/engine/walscan"},
 	"relay/store/sqlite/admin":      {"relay/store", "relay/store/sqlite/column", "relay/store/sqlite/engine"},
 	"relay/store/sqlite/identities": {"relay/store", "relay/store/sqlite/column", "relay/store/sqlite/engine"},
 	"relay/store/sqlite/outbox":     {"relay/store", "relay/store/sqlite/column", "relay/store/sqlite/engine"},

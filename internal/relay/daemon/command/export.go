@@ -6,6 +6,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -132,7 +134,7 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 	}
 	if report.OK() && len(unfit) == 0 {
 		fmt.Fprintln(c.Stdout, "ok: integrity, indexes, gate classes, tags, heads, contract states and keys")
-		return nil
+		return c.readable()
 	}
 	for _, err := range unfit {
 		fmt.Fprintf(c.Stdout, "keys: %v\n", err)
@@ -148,6 +150,18 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 		fmt.Fprintf(c.Stdout, "what to do: %s\n", a)
 	}
 	return errDamaged
+}
+
+// readable takes the mark of a page that could not be read away: all of them were now.
+func (c *checkCommand) readable() error {
+	err := os.Remove(engine.Unread(engine.File(c.cfg.Data)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		fmt.Fprintln(c.Stdout, "every page can be read again: the next start maps the database as before")
+	}
+	return err
 }
 
 // keys reports whether the secret keys that the database needs are where the

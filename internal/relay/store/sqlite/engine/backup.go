@@ -90,7 +90,7 @@ func (db *DB) copyTo(ctx context.Context, path string) error {
 
 // verifyCopy opens the copy and has SQLite check it.
 func verifyCopy(ctx context.Context, path string) error {
-	dsn, pragmas := readerPragmas(operatorCache)
+	dsn, pragmas := readerPragmas(operatorCache, 0)
 	c, err := connect(path, dsn, pragmas)
 	if err != nil {
 		return err

@@ -62,13 +62,17 @@ func connect(path string, dsn url.Values, pragmas []string) (*Conn, error) {
 	return out, nil
 }
 
+// mapped is how much of the file is mapped: rows of one author lie far apart, and
+// a read then costs a fault at most, not a copy of its page.
+const mapped = 2147418112
+
 // readerPragmas are the DSN values and pragmas of a connection that cannot
 // write.
-func readerPragmas(cache int64) (url.Values, []string) {
+func readerPragmas(cache, mapped int64) (url.Values, []string) {
 	return url.Values{"_query_only": {"1"}}, []string{
 		"cache_size=-" + strconv.FormatInt(cache/1024, 10),
-		"mmap_size=2147418112", // rows of one author lie far apart: a read then costs a fault at most, not a copy of its page
-		"temp_store=FILE",      // what a count needs to tell events apart goes to a file beyond some MiB, and not into memory
+		"mmap_size=" + strconv.FormatInt(mapped, 10),
+		"temp_store=FILE", // what a count needs to tell events apart goes to a file beyond some MiB, and not into memory
 		"trusted_schema=OFF",
 	}
 }

@@ -139,7 +139,7 @@ func (db *DB) Whole(ctx context.Context, fn func(ctx context.Context, c *Conn) e
 	}
 	db.whole.Add(1)
 	defer db.whole.Add(-1)
-	dsn, pragmas := readerPragmas(operatorCache)
+	dsn, pragmas := readerPragmas(operatorCache, db.readers.maps)
 	c, err := connect(db.path, dsn, pragmas)
 	if err != nil {
 		return err

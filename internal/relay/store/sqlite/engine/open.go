@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/engine/sigbus"
 )
 
 // DB is one open database: one writer, several readers.
@@ -89,9 +90,19 @@ func (db *DB) start(ctx context.Context, c *Conn, f found) error {
 }
 
 func (db *DB) openReaders() (err error) {
-	db.readers, err = openReaders(db.path, db.o.Readers, db.o.CacheBytes/4, db.o.Pacing)
+	maps := int64(mapped)
+	if mark := Unread(db.o.Path); sigbus.Left(mark) {
+		maps = 0
+		db.o.Log.Warn("a page of the database could not be read when it was last open (SIGBUS): it is read without mmap, which is slower, until engramd check finds it whole", "file", db.o.Path, "mark", mark)
+	} else {
+		sigbus.Leave(mark, db.o.Path)
+	}
+	db.readers, err = openReaders(db.path, db.o.Readers, db.o.CacheBytes/4, maps, db.o.Pacing)
 	return err
 }
+
+// Unread is the file that stands beside a database of which a page could not be read.
+func Unread(path string) string { return path + ".unread" }
 
 // startReading opens the readers alone.
 func (db *DB) startReading(ctx context.Context) error {

@@ -40,6 +40,7 @@ const (
 type readers struct {
 	path  string
 	cache int64
+	maps  int64 // bytes of the file that are mapped
 	turns *fairness.Turns
 	whole *fairness.Turns // of reads that cannot be interrupted and taken up again
 
@@ -54,8 +55,8 @@ type readers struct {
 }
 
 // openReaders opens a connection for each of n turns.
-func openReaders(path string, n int, cache int64, p Pacing) (*readers, error) {
-	r := &readers{path: path, cache: cache, n: n, empty: make(chan struct{}, 1), pacing: p.complete(n)}
+func openReaders(path string, n int, cache, maps int64, p Pacing) (*readers, error) {
+	r := &readers{path: path, cache: cache, maps: maps, n: n, empty: make(chan struct{}, 1), pacing: p.complete(n)}
 	r.turns = fairness.NewTurns(n, keptTurns(n)).Bound(r.pacing.Most, r.pacing.Grace).Forgive(debt)
 	r.whole = fairness.NewTurns(wholePerTurn*n, max(1, n/2)).Forgive(debt)
 	for range n {
@@ -82,7 +83,7 @@ func (r *readers) connect(extra bool) (*Conn, error) {
 	if extra {
 		cache = extraCache
 	}
-	dsn, pragmas := readerPragmas(cache)
+	dsn, pragmas := readerPragmas(cache, r.maps)
 	c, err := connect(r.path, dsn, pragmas)
 	if err != nil {
 		return nil, err
