@@ -39,7 +39,7 @@ var within = map[string][]string{
 	"relay/cluster": {"relay/fairness", "relay/store"},
 	"relay":         {"relay/fairness", "relay/gate", "relay/metrics", "relay/policy", "relay/retention", "relay/store"},
 	// Parts of the database know nothing of each other.
-	"relay/store/sqlite/engine":     {"relay/fairness", "relay/store", "relay/store/sqlite/engine/highwater", "relay/store/sqlite/engine/sigbus", "relay/store/sqlite/engine/steps", "relay/store/sqlite/engine/walscan"},
+	"relay/store/sqlite/engine":     {"relay/fairness", "relay/store", "relay/store/sqlite/engine/highwater", "relay/store/sqlite/engine/sigbus", "relay/store/sqlite/engine/steps", "relay/store/sqlite/engine/sums", "relay/store/sqlite/engine/walscan"},
 	"relay/store/sqlite/admin":      {"relay/store", "relay/store/sqlite/column", "relay/store/sqlite/engine"},
 	"relay/store/sqlite/identities": {"relay/store", "relay/store/sqlite/column", "relay/store/sqlite/engine"},
 	"relay/store/sqlite/outbox":     {"relay/store", "relay/store/sqlite/column", "relay/store/sqlite/engine"},
@@ -69,7 +69,7 @@ var only = map[string][]string{
 	"database/sql":                                            {},
 	"database/sql/driver":                                     {"relay/store/sqlite/engine", "cmd/engram-load/internal/recalled"},
 	"github.com/ncruces/go-sqlite3":                           {"memory/state/sealedfile"},
-	"github.com/mattn/go-sqlite3":                             {"relay/store/sqlite/engine", "relay/store/sqlite/engine/steps", "cmd/engram-load/internal/recalled"},
+	"github.com/mattn/go-sqlite3":                             {"relay/store/sqlite/engine", "relay/store/sqlite/engine/steps", "relay/store/sqlite/engine/sums", "cmd/engram-load/internal/recalled"},
 	"github.com/fiatjaf/khatru":                               {"relay", "cmd/engram-load/peers"},
 	"github.com/gorilla/websocket":                            {"relay/websocket", "client"},
 	"github.com/BurntSushi/toml":                              {"relay/config", "agent/harness", "cmd/engram-load/internal/bench", "cli/cliutil", "cli/setup"},

@@ -15,6 +15,7 @@ type Store struct {
 	commitErrs  prometheus.Counter
 	writeErrs   *prometheus.CounterVec
 	batchEvents prometheus.Histogram
+	rotten      prometheus.Counter
 	removed     *prometheus.CounterVec
 	retired     *prometheus.CounterVec
 	*queues
@@ -36,6 +37,7 @@ func newStore(r registry, q *queues) *Store {
 		commitErrs: r.counter("engramd_commit_failures_total", "Commits that failed; none of their events was acknowledged."),
 		writeErrs: r.counterVec("engramd_write_failures_total",
 			"Events not stored because the database could not, by cause.", causeLabel),
+		rotten: r.counter("engramd_rot_total", "Stored events and superseded versions that were found damaged since the start; none of them was given out."),
 		batchEvents: r.histogram("engramd_commit_batch_events",
 			"Events that shared one commit.", prometheus.ExponentialBuckets(1, 2, 13)),
 		removed: r.counterVec("engramd_events_removed_total",
@@ -129,6 +131,9 @@ func (s *Store) Removed(reason string, n int) {
 func (s *Store) WriteFailed(cause string, events int) {
 	s.writeErrs.WithLabelValues(causeLabel.of(cause)).Add(float64(events))
 }
+
+// Rotten counts a stored row that is not as it was written.
+func (s *Store) Rotten() { s.rotten.Inc() }
 
 // Retired counts n heads and regular events of one gate class that retention
 // removed.

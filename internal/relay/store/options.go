@@ -54,6 +54,8 @@ type Observer interface {
 	// disk, or the database has reached its size), "io", "corrupt", "database"
 	// (anything else that SQLite says) or "fault" (of the program).
 	WriteFailed(cause string, events int)
+	// Rotten reports a stored row that was found not to be as it was written.
+	Rotten()
 	// Retired reports how many heads and regular events of one gate class were
 	// removed by retention.
 	Retired(class string, n int)

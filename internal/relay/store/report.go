@@ -28,6 +28,7 @@ const MostProblems = 100
 // What the operator can do about a problem.
 const (
 	AdviceRestore = "stop engramd, keep the damaged file, restore the last backup and import what is newer from an export"
+	AdviceHeal    = "engramd import of an earlier backup's export, engramd sync with a relay that has them, or their authors' engramctl repair: the same event heals its row"
 	AdviceRebuild = "export with --history, import into a new data folder, and keep the old one until that is checked"
 )
 

@@ -4,18 +4,18 @@ package column
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/protocol/wire"
+	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
 )
 
 // ErrDamaged says that a stored row is not as any program writes it.
-var ErrDamaged = errors.New("a stored row is damaged: run engramd check")
+var ErrDamaged = fmt.Errorf("%w: run engramd check", store.ErrDamaged)
 
 // AnyKind is the kind of a version whose kind is not known.
 const AnyKind = -1

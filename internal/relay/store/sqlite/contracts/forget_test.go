@@ -160,7 +160,7 @@ func TestOldContractsForgetTheVanished(t *testing.T) {
 	o := filled(t, func(s *sqlite.Store) { business(t, s) })
 	outside(t, o.Path, "DROP TRIGGER contract_entries_forgetting", "DROP TRIGGER contract_moves_forgetting", "DROP TABLE contract_forgetting", "DROP TABLE contract_forgotten", "DROP TABLE rolled_back",
 		"DROP TRIGGER contract_entries_gone", "ALTER TABLE contract_entries DROP COLUMN thread", "CREATE TRIGGER contract_entries_gone AFTER DELETE ON contract_entries BEGIN SELECT 1; END",
-		"PRAGMA user_version = 21", "DELETE FROM contract_entries", "DELETE FROM contract_moves",
+		"ALTER TABLE events DROP COLUMN sum", "ALTER TABLE history DROP COLUMN sum", "PRAGMA user_version = 21", "DELETE FROM contract_entries", "DELETE FROM contract_moves",
 		fmt.Sprintf("INSERT INTO vanished(pubkey, until) VALUES (x'%s', 9999999999)", alice.Pub))
 	s, err := sqlite.Open(t.Context(), o)
 	if err != nil {

@@ -2,7 +2,6 @@ package contracts
 
 import (
 	"context"
-	"fmt"
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
@@ -123,10 +122,9 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
 		args := []engine.Value{int64(niptemp.KindState), []byte(pubkey)}
 		return c.Query(ctx, sqlStatesSaying, args, func(v engine.Row) error {
-			raw, _ := v[0].([]byte)
-			ev, err := column.Event(raw)
+			ev, err := column.Event(v.Blob(0))
 			if err != nil {
-				return fmt.Errorf("state event: %w", err)
+				return nil // it is damaged
 			}
 			id := ev.Tags.GetD()
 			if tag := ev.Tags.Find(expirerTag); len(tag) < 2 || tag[1] != pubkey || seen[id] {

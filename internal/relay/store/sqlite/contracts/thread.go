@@ -13,19 +13,25 @@ import (
 	"engramd/internal/relay/store/sqlite/engine"
 )
 
-const (
+var (
 	// columnsEntry of contract_entries AS e end with the text: the event as it
 	// is stored (of a thread nearly always as history, for an author's next
-	// entry supersedes the last), or what the row holds.
+	// entry supersedes the last), or what the row holds; and with whether the
+	// event is as it was written, 1 for what the row holds.
 	columnsEntry = `e.author, e.other, e.created_at, e.id, e.form, e.type, e.entry, e.arrived_at, e.seq,
-		e.n, e.k, e.withdrawn, e.request, coalesce((SELECT json FROM history AS h WHERE h.seq = e.seq), (SELECT json FROM events AS v WHERE v.seq = e.seq), e.data)`
-	sqlEntries = `SELECT ` + columnsEntry + ` FROM contract_entries AS e INDEXED BY contract_entries_order`
-	// To pass over many, only their places are read, and the entries then.
-	columnsPlace = `SELECT author, other, created_at, id, n, k FROM contract_entries INDEXED BY `
-	sqlPlaces    = columnsPlace + `contract_entries_order`
-	sqlNamed     = columnsPlace + `contract_entries_entry`
+		e.n, e.k, e.withdrawn, e.request, coalesce((SELECT json FROM history AS h WHERE h.seq = e.seq), (SELECT json FROM events AS v WHERE v.seq = e.seq), e.data),
+		CASE WHEN e.seq IS NULL THEN 1 ELSE coalesce((SELECT ` + column.Sound("history", "h") + ` FROM history AS h WHERE h.seq = e.seq),
+			(SELECT ` + column.Sound("events", "v") + ` FROM events AS v WHERE v.seq = e.seq)) END`
+	sqlEntries   = `SELECT ` + columnsEntry + ` FROM contract_entries AS e INDEXED BY contract_entries_order`
 	sqlEntriesAt = `SELECT ` + columnsEntry + ` FROM (%s) AS p CROSS JOIN contract_entries AS e
 		ON e.contract = ? AND e.author = p.author AND e.other = p.other AND e.created_at = p.created_at AND e.id = p.id`
+)
+
+const (
+	// To pass over many, only their places are read, and the entries then.
+	columnsPlace  = `SELECT author, other, created_at, id, n, k FROM contract_entries INDEXED BY `
+	sqlPlaces     = columnsPlace + `contract_entries_order`
+	sqlNamed      = columnsPlace + `contract_entries_entry`
 	sqlPlaceOf    = `SELECT n, k FROM contract_entries NOT INDEXED`
 	sqlEntryTimes = `SELECT created_at FROM contract_entries NOT INDEXED`
 	sqlOneEntry   = `SELECT seq, n, k, arrived_at FROM contract_entries WHERE contract = ? AND author = ? AND other = ? AND created_at = ? AND id = ?`
@@ -221,7 +227,7 @@ func (p threadPart) sql(selected, more string, extra ...engine.Value) (string, [
 
 func scanEntry(v engine.Row) (e store.ThreadEntry, err error) {
 	id, ok := v[3].([]byte)
-	if !ok {
+	if !ok || v[14] != engine.Value(int64(1)) && !column.Trusted(v[14], v.Blob(13)) {
 		return e, fmt.Errorf("contract entry: %w", column.ErrDamaged)
 	}
 	return store.ThreadEntry{

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"engramd/internal/relay/store/sqlite/engine/steps"
+	"engramd/internal/relay/store/sqlite/engine/sums"
 )
 
 // Value is an argument of a statement or a column of a row: nil, int64, float64,
@@ -53,6 +55,9 @@ func connect(path string, dsn url.Values, pragmas []string) (*Conn, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	out := &Conn{db: c.(*sqlite3.SQLiteConn), stmts: map[string]*stmt{}, limit: 256}
+	if err := sums.Register(out.db); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), out.Close())
+	}
 	for _, p := range pragmas {
 		if _, err := out.db.Exec("PRAGMA "+p, nil); err != nil {
 			out.Close()

@@ -97,6 +97,9 @@ func OutOfRoom(err error) bool {
 	return isCode(err, sqlite3.ErrFull) || isCode(err, sqlite3.ErrIoErr) || isCode(err, sqlite3.ErrNomem)
 }
 
+// Corrupt reports whether SQLite found that its file does not hang together.
+func Corrupt(err error) bool { return isCode(err, sqlite3.ErrCorrupt) }
+
 // failure is the result for an error of the store; nil makes an empty one.
 func failure(err error) store.Result {
 	if err == nil {

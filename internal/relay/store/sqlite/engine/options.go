@@ -68,6 +68,7 @@ func (Nobody) QueryDone(string, time.Duration, string) {}
 func (Nobody) ReadWaited(string, time.Duration)        {}
 func (Nobody) Removed(string, int)                     {}
 func (Nobody) WriteFailed(string, int)                 {}
+func (Nobody) Rotten()                                 {}
 func (Nobody) Retired(string, int)                     {}
 func (Nobody) QueueAdd(string, int)                    {}
 

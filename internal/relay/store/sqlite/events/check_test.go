@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -93,7 +94,8 @@ func TestCheckAdvisesWhatMendsClasses(t *testing.T) {
 	}
 	s := open()
 	put(t, s, alice.Fake(30023, 0, "x", []string{"d", "x"}, []string{"p", bob.Pub}), store.Stored)
-	put(t, s, alice.Engram(bob, 0, "mem/a"), store.Stored)
+	engram := alice.Engram(bob, 0, "mem/a")
+	put(t, s, engram, store.Stored)
 	wantClosed(t, s)
 
 	o.Table, o.ReadOnly = storetest.MustTable(t, gate.Options{Rules: []string{"30023 author,p"}}), true
@@ -127,9 +129,11 @@ func TestCheckAdvisesWhatMendsClasses(t *testing.T) {
 		put(t, s, &ev, store.Stored)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
+	var damaged *store.DamagedError
+	if !errors.As(err, &damaged) || len(damaged.Events) != 1 || damaged.Events[0].ID != engram.ID {
+		t.Fatalf("export: %v, want the engram named", err)
 	}
+	put(t, s, engram, store.Stored)
 	if got := advice(s); got != nil {
 		t.Errorf("after an import: %q", got)
 	}

@@ -54,6 +54,8 @@ func (c *counter) WriteFailed(cause string, events int) {
 	c.mu.Unlock()
 }
 
+func (c *counter) Rotten() {}
+
 func (c *counter) Retired(class string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

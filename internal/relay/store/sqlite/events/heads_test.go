@@ -201,7 +201,7 @@ func TestDamagedHeadIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := s.Put(t.Context(), alice.Engram(bob, 1, "mem/a"), store.PutOptions{})
-	if r.Err == nil || !strings.Contains(r.Err.Error(), "event 2: stored event: ") || errors.Unwrap(r.Err) == nil {
+	if r.Err == nil || !strings.Contains(r.Err.Error(), "events 2: ") || !errors.Is(r.Err, store.ErrDamaged) {
 		t.Errorf("%v, %v", r.Outcome, r.Err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/internal/relay/store/sqlite/events/restore"
 	"engramd/internal/relay/store/sqlite/events/retention"
+	"engramd/internal/relay/store/sqlite/events/rot"
 	"engramd/internal/relay/store/sqlite/events/search"
 )
 
@@ -33,7 +34,8 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 	o.Timeout = func() time.Duration { return s.live.Load().QueryTimeout }
 	s.o = o
 	s.db = engine.New(o.Options)
-	s.Reader = &query.Reader{DB: s.db, Clock: o.Clock, Observe: o.Observe}
+	s.rot = &rot.Known{Log: o.Log, Found: func() { o.Observe.Rotten() }}
+	s.Reader = &query.Reader{DB: s.db, Clock: o.Clock, Observe: o.Observe, Table: o.Table, Rot: s.rot}
 	s.parts = with(s.db, s.order)
 	s.historyReader = &history.Reader{Reader: s.Reader, Options: s.live.Load, AddArrivals: s.parts.Arrivals}
 	s.Restorer = &restore.Restorer{DB: s.db, Order: s.order, Table: o.Table}

@@ -77,13 +77,13 @@ func (r reclassifier) concerned(table string) (string, error) {
 // stored without a verdict, none is open whose ids nobody can judge any more.
 func (r reclassifier) classStep(table, where string, verdicts bool, last *int64) (bool, error) {
 	n := 0
-	err := r.Conn().Each("SELECT seq, class, json FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
+	err := r.Conn().Each("SELECT seq, class, json, "+column.Sound(table, table)+" FROM "+table+" WHERE seq > ? AND "+where+" ORDER BY seq LIMIT "+
 		strconv.Itoa(classifyChunk), []engine.Value{*last}, func(row engine.Row) error {
 		n++
 		*last = row[0].(int64)
-		ev, err := column.Event(row[2].([]byte))
-		if err != nil {
-			return fmt.Errorf("event %d: %w", *last, err)
+		ev, err := column.Event(row.Blob(2))
+		if err != nil || row[3] == engine.Value(int64(0)) {
+			return nil // it is rotten: its sum stays wrong, and who reads it finds out
 		}
 		was, is := gate.Class(row[1].(int64)), r.table.Classify(ev)
 		if verdicts {
@@ -108,7 +108,12 @@ func (r reclassifier) classStep(table, where string, verdicts bool, last *int64)
 				}
 			}
 		}
-		return r.Do("UPDATE "+table+" SET class = ?, readers = ? WHERE seq = ?", int64(is), readers, *last)
+		extra := "author"
+		if table == "history" {
+			extra = "superseded_at"
+		}
+		return r.Do("UPDATE "+table+" SET class = ?1, readers = ?2, sum = CASE WHEN sum NOT NULL THEN engramd_sum(seq, kind, created_at, ?1, d, ?2, expires_at, arrived_at, json, "+
+			extra+") END WHERE seq = ?3", int64(is), readers, *last)
 	})
 	return n == classifyChunk, err
 }

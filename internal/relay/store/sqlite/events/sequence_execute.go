@@ -132,7 +132,10 @@ func (q *sequence) executePlaced(p store.Placed) (answer any, err error) {
 	return answer, refused
 }
 
-func broken(err error) bool { return engine.Broken(err) || errors.Is(err, errNoState) }
+// A row that is damaged here need not be elsewhere.
+func broken(err error) bool {
+	return engine.Broken(err) || errors.Is(err, errNoState) || errors.Is(err, store.ErrDamaged)
+}
 
 // metaState is what the Sequencer has stored with each transaction, in the table
 // meta.

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/store/sqlite/events/query"
 	"engramd/internal/relay/store/sqlite/events/restore"
 	"engramd/internal/relay/store/sqlite/events/retention"
+	"engramd/internal/relay/store/sqlite/events/rot"
 )
 
 // historyReader reads superseded versions.
@@ -34,6 +35,7 @@ type Store struct {
 	parts    apply.Parts
 	writer   *writer
 	retainer *retention.Retainer
+	rot      *rot.Known
 }
 
 // Options say how a store is opened. Path and Table are required; a zero

@@ -21,7 +21,7 @@ type writer struct {
 }
 
 func newWriter(s *Store) *writer {
-	w := &writer{Writer: apply.NewWriter(ledger.Tx{Options: s.live.Load, Logger: s.o.Log}, s.o.Table, &s.Indexed, s.db.QueueLen), s: s}
+	w := &writer{Writer: apply.NewWriter(ledger.Tx{Options: s.live.Load, Logger: s.o.Log}, s.o.Table, s.rot, &s.Indexed, s.db.QueueLen), s: s}
 	w.restoring = restore.Writer{Events: w.Writer, Of: s.Restorer, OnCommit: s.o.OnCommit}
 	if s.several != nil {
 		w.Placed = true

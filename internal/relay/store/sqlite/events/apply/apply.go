@@ -12,6 +12,7 @@ import (
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/ledger"
 	"engramd/internal/relay/store/sqlite/events/record"
+	"engramd/internal/relay/store/sqlite/events/rot"
 	"engramd/internal/relay/store/sqlite/events/search"
 	"engramd/nips/nip01"
 	"engramd/nips/niptemp"
@@ -57,15 +58,15 @@ func (p *Pending) who() fairness.Who {
 // Writer decides what becomes of events, and of what they ask to be removed.
 type Writer struct {
 	remover
-	Admit  func(p *Pending) (*nip01.Refusal, error) // asks the lists about a client's event; nil lets all pass
-	Placed bool                                     // each has a place in the order of commands, which is noted
+	Admit func(p *Pending) (*nip01.Refusal, error) // asks the lists about a client's event; nil lets all pass
 }
 
 // NewWriter makes one that asks nobody about clients' events. on says whether the
 // full-text index exists, waiting how many wait for the writer.
-func NewWriter(tx ledger.Tx, table *gate.Table, on *atomic.Bool, waiting func() int) *Writer {
+func NewWriter(tx ledger.Tx, table *gate.Table, known *rot.Known, on *atomic.Bool, waiting func() int) *Writer {
 	w := &Writer{}
 	w.Tx, w.Table = tx, table
+	w.healing = healing{tx: &w.Tx, keys: &w.Keys, Rot: known, Classes: table}
 	w.Text = search.Index{Tx: &w.Tx, On: on, Waiting: waiting, UpTo: -1}
 	w.Usage.Tx, w.Keys.Tx = &w.Tx, &w.Tx
 	w.parts = []ledger.Part{&w.Text, &w.Usage, &w.Keys}

@@ -16,6 +16,7 @@ import (
 // decides nothing: that is the writer's.
 type archive struct {
 	ledger.Tx
+	healing
 	Stage
 	Text    search.Index
 	Usage   ledger.Usage

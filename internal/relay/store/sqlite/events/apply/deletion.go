@@ -75,7 +75,8 @@ const (
 	sqlDeletedAddress = `INSERT INTO deleted_addresses(kind, pubkey, d, until, request) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until),
 			request = CASE WHEN excluded.until > until THEN excluded.request ELSE request END`
-	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ? AND pubkey = ?`
+	// Of a rotten row one of the two may be wrong.
+	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ?1 AND (pubkey = ?2 OR author = (SELECT +num FROM pubkeys WHERE key = ?2))`
 	sqlOwnVersion     = `SELECT seq, kind, length(json) FROM history WHERE id = ? AND pubkey = ?`
 	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + record.NumOf + ` AND d = ? AND created_at <= ?`
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
@@ -209,8 +210,10 @@ func (rm *remover) deleteAddress(r *record.Record, target string) error {
 		}
 		// A later request may name it by its id.
 		rm.Known.deletedIDs = true
-		if _, err := rm.Exec(sqlDeletedID, row[1], r.Pubkey, row[2], r.ID); err != nil {
-			return err
+		if id := row.Blob(1); len(id) == len(r.ID) { // else it was rotten
+			if _, err := rm.Exec(sqlDeletedID, id, r.Pubkey, row[2], r.ID); err != nil {
+				return err
+			}
 		}
 	}
 	if record.IsContract(kind) {

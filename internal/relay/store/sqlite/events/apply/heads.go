@@ -10,18 +10,22 @@ import (
 	"engramd/internal/relay/store/sqlite/events/record"
 )
 
-const (
-	sqlHead = `SELECT seq, created_at, id, class, expires_at, length(json) FROM events
+var (
+	sqlHead = `SELECT seq, created_at, id, class, expires_at, length(json), ` + column.Sound("events", "events") + ` FROM events
 		WHERE kind = ? AND author = ? AND d = ?`
+	sqlVictim = `SELECT json, class, pubkey, author, created_at, expires_at, kind, d, ` + column.Sound("events", "events") + ` FROM events WHERE seq = ?`
+	// Rot stays rot: the version does not get the sum that would hide it.
+	sqlHeadToHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
+		superseded_at, json, sum) SELECT seq, kind, created_at, class, d, keys, expires_at, arrived_at, ?2, json,
+			engramd_sum(seq, kind, created_at, class, d, keys, expires_at, arrived_at, json, ?2) + 1 - ` + column.Sound("events", "e") + `
+		FROM (SELECT *, ` + record.ReadersInFull + ` AS keys FROM events WHERE seq = ?1) AS e`
+)
+
+const (
 	sqlNewerInHistory = `SELECT 1 FROM history WHERE kind = ?1 AND pubkey = ?2 AND d = ?3
 		AND (created_at > ?4 OR created_at = ?4 AND id < ?5) AND (expires_at IS NULL OR expires_at > ?6) LIMIT 1`
-	sqlHeadToHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
-		superseded_at, json) SELECT seq, kind, created_at, class, d, ` + record.ReadersInFull + `, expires_at, arrived_at, ?2, json
-		FROM events WHERE seq = ?1`
-
 	sqlInsertHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
-		superseded_at, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9)`
-	sqlVictim      = `SELECT json, class, pubkey, author, created_at, expires_at, kind, d FROM events WHERE seq = ?`
+		superseded_at, json, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, engramd_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?8))`
 	sqlDeleteEvent = `DELETE FROM events WHERE seq = ?`
 	sqlDeleteTag   = `DELETE FROM tags WHERE name = ? AND value = ? AND created_at = ? AND seq = ?`
 )
@@ -55,6 +59,9 @@ func (a *archive) head(r *record.Record) (head, error) {
 	}
 	row, err := a.Conn().One(sqlHead, int64(r.Event.Kind), who, r.D)
 	if err != nil || row == nil {
+		return head{}, err
+	}
+	if err := a.needs("events", row.Int(0), row[6]); err != nil {
 		return head{}, err
 	}
 	h := head{
@@ -166,6 +173,16 @@ func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen
 	}
 	if row == nil {
 		return fmt.Errorf("event %d is not there", seq)
+	}
+	if bad, err := a.rotten("events", seq, row[8]); err != nil {
+		return err
+	} else if bad {
+		if err := a.Settle("events", seq); err != nil {
+			return err
+		}
+		if row, err = a.Conn().One(sqlVictim, seq); err != nil {
+			return err
+		}
 	}
 	if seen != nil {
 		seen(row)

@@ -9,11 +9,14 @@ import (
 )
 
 const (
-	sqlInsertEvent = `INSERT INTO events(seq, kind, created_at, class, d, readers, expires_at, arrived_at, json, author)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	sqlInsertTag   = `INSERT INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
-	sqlHaveEvent   = `SELECT seq FROM events WHERE id = ?`
-	sqlHaveHistory = `SELECT 1 FROM history WHERE id = ?`
+	sqlInsertEvent = `INSERT INTO events(seq, kind, created_at, class, d, readers, expires_at, arrived_at, json, author, sum)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, engramd_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))`
+	sqlInsertTag = `INSERT INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
+)
+
+var (
+	sqlHaveEvent   = `SELECT seq, ` + column.Sound("events", "events") + ` FROM events WHERE id = ?`
+	sqlHaveHistory = `SELECT seq, ` + column.Sound("history", "history") + ` FROM history WHERE id = ?`
 )
 
 // misses reports whether a write was made for another head than the one that is
@@ -39,17 +42,21 @@ func (a *archive) misses(r *record.Record, base *[32]byte) (bool, error) {
 }
 
 // have reports whether this very event is here, as head, regular event or
-// history, and its seq if it is not history.
+// history, and its seq if it is not history. A row of it that is rotten is healed
+// by it.
 func (a *archive) have(r *record.Record) (seq int64, have bool, err error) {
 	a.Args = append(a.Args[:0], r.ID)
 	row, err := a.Conn().One(sqlHaveEvent, a.Args...)
 	if err == nil && row != nil {
-		return row[0].(int64), true, nil
+		return row.Int(0), true, a.healed(r, "events", row)
 	}
 	if err != nil || !a.Known.History || r.D == nil {
 		return 0, false, err
 	}
-	if have, err = a.Conn().Exists(sqlHaveHistory, r.ID); err != nil || !have {
+	if row, err = a.Conn().One(sqlHaveHistory, r.ID); err != nil || row == nil {
+		return 0, false, err
+	}
+	if err = a.healed(r, "history", row); err != nil {
 		return 0, false, err
 	}
 	if _, err = a.head(r); err == nil { // one that has expired takes it along

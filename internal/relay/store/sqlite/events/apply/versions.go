@@ -40,7 +40,17 @@ func (a *archive) RemoveHistory(why reason, text string, args ...engine.Value) (
 	n := 0
 	err := a.Conn().Each(text, args, func(row engine.Row) error {
 		n++
-		return a.dropVersion(why, row[0].(int64), record.Pubkey(row[1].([]byte)), row[2].(int64))
+		of := row.Blob(1)
+		if len(of) != len(record.Pubkey{}) { // it is rotten
+			if err := a.Settle("history", row.Int(0)); err != nil {
+				return err
+			}
+			key, err := a.Conn().Blob("SELECT pubkey FROM history WHERE seq = ?", row[0])
+			if of = key; err != nil || len(of) != len(record.Pubkey{}) {
+				return noEntry(err)
+			}
+		}
+		return a.dropVersion(why, row.Int(0), record.Pubkey(of), row.Int(2))
 	})
 	return n, err
 }
@@ -48,7 +58,14 @@ func (a *archive) RemoveHistory(why reason, text string, args ...engine.Value) (
 // dropVersion removes one version of size bytes from history.
 func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int64) error {
 	a.seqGone = true
-	if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
+	if _, err := a.Exec(sqlDeleteHistory, seq); engine.Corrupt(err) { // it has no entry where its columns say
+		if err := a.Settle("history", seq); err != nil {
+			return err
+		}
+		if _, err := a.Exec(sqlDeleteHistory, seq); err != nil {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	if err := a.Others.Contracts.Removed(column.AnyKind, seq); err != nil {
@@ -95,7 +112,21 @@ func (a *archive) Unquarantine(text string, args ...engine.Value) (int, error) {
 func (a *archive) Quarantine(name, table string, seq int64, isHead bool) error {
 	a.seqGone = true
 	a.Known.quarantine, a.Known.rolledBack = true, true
-	err := a.Do(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
+	state, err := a.Conn().One("SELECT "+column.Sound(table, table)+" FROM "+table+" WHERE seq = ?", seq)
+	if err != nil || state == nil {
+		return err
+	}
+	bad, err := a.rotten(table, seq, state[0])
+	if err == nil && bad { // there is nothing to keep
+		if err = a.Settle(table, seq); err == nil {
+			_, err = a.Exec(`INSERT OR IGNORE INTO rolled_back SELECT id FROM `+table+` WHERE seq = ?`, seq)
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	err = a.Do(`INSERT INTO quarantine(restore, moved_at, head, id, pubkey, kind, d, created_at, expires_at, json)
 		SELECT ?1, ?2, ?3, id, pubkey, kind, d, created_at, expires_at, json FROM `+table+` WHERE seq = ?4`,
 		name, a.Now, column.Bool(isHead), seq)
 	if err != nil {

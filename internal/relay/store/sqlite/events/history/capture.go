@@ -20,6 +20,7 @@ import (
 // that Capture calls.
 type View struct {
 	c       *engine.Conn
+	reader  *query.Reader
 	number  int64  // of the agent; 0 when no event is by it or names it
 	agent   []byte // 32
 	at      int64  // arrived up to this; all when MaxInt64
@@ -44,7 +45,7 @@ func (h *Reader) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQ
 		return fmt.Errorf("%w: the agent is no pubkey", store.ErrFilter)
 	}
 	return h.Reader.DB.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
-		v := &View{c: c, agent: agent, at: math.MaxInt64, now: h.Reader.Clock().Unix(), entries: map[store.Part][]entryAt{}}
+		v := &View{c: c, reader: h.Reader, agent: agent, at: math.MaxInt64, now: h.Reader.Clock().Unix(), entries: map[store.Part][]entryAt{}}
 		var err error
 		if v.number, err = c.Number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
 			return err
@@ -73,15 +74,25 @@ func (v *View) HistorySince() int64 { return v.since }
 func (v *View) Count(p store.Part) int { return len(v.entries[p]) }
 
 // Each gives fn the stored JSON of every event of a part, in no certain order;
-// fn may keep it. An error of fn ends it.
+// fn may keep it. An error of fn ends it, and so does a rotten event: a capture
+// without it would not be the memory.
 func (v *View) Each(ctx context.Context, p store.Part, fn func(json []byte) error) error {
 	for _, at := range v.entries[p] {
-		table, seq := "events", int64(at)
+		table, from, seq := "events", query.FromEvents, int64(at)
 		if at < 0 {
-			table, seq = "history", -int64(at)
+			table, from, seq = "history", query.FromHistory, -int64(at)
 		}
-		err := v.c.Query(ctx, "SELECT json FROM "+table+" WHERE seq = ?", []engine.Value{seq}, func(row engine.Row) error {
-			return fn(row[0].([]byte))
+		text := "SELECT " + query.Columns(gate.Operator(), nostr.Filter{}, from) + " FROM " + table + " AS e WHERE e.seq = ?"
+		err := v.c.Query(ctx, text, []engine.Value{seq}, func(row engine.Row) error {
+			var e query.Entry
+			if err := e.Scan(row); err != nil {
+				return err
+			}
+			sound, damaged, err := v.reader.Sift(v.c, gate.Operator(), &e, from)
+			if err != nil || !sound {
+				return query.Lacking(damaged, true, err)
+			}
+			return fn(e.JSON)
 		})
 		if err != nil {
 			return err

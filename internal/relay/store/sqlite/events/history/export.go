@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -24,7 +25,8 @@ import (
 // with the same heads. It reads in small pieces and holds nothing open while fn
 // runs: an event that is deleted meanwhile may be missing, a head that is
 // replaced meanwhile may come in both versions, and none is lost. fn must not
-// keep the slice. The first error of fn ends the export and is returned;
+// keep the slice. The first error of fn ends the export and is returned. Rotten
+// rows are left out: *store.DamagedError says in the end which;
 // ErrFilter is for a filter with Search or Limit; others are as of Query, the
 // time limit holding for each piece.
 func (h *Reader) Export(ctx context.Context, scope gate.Scope, history bool, filters []nostr.Filter, fn func(json []byte) error) error {
@@ -38,7 +40,7 @@ func (h *Reader) Export(ctx context.Context, scope gate.Scope, history bool, fil
 			return err
 		}
 		if to == last {
-			return nil
+			return query.Lacking(e.damaged, false, nil)
 		}
 		for _, row := range rows {
 			if err := fn(row.JSON); err != nil {
@@ -59,6 +61,7 @@ type exporting struct {
 	byTags  bool  // a filter has conditions on tags: rows are matched again, as events
 	byIDs   bool  // every filter has ids
 	window  int64 // how far one read goes, in seq
+	damaged []store.Damaged
 }
 
 // exportWindow is how far one read goes that may find nothing.
@@ -99,10 +102,14 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 		to = last
 		err = c.Query(ctx, w.SQL.String(), w.Args, func(v engine.Row) error {
 			var row query.Entry
-			if err := row.Scan(v); err != nil {
+			if err := row.Scan(v[:len(v)-1]); err != nil {
 				return err
 			}
 			n, to = n+1, row.Seq
+			sound, met, err := e.h.Reader.Sift(c, e.scope, &row, query.Source(v.Int(len(v)-1)))
+			if e.damaged = append(e.damaged, met...); err != nil || !sound {
+				return err
+			}
 			shown, err := e.shows(&row)
 			if err != nil {
 				return err
@@ -131,13 +138,13 @@ func (e *exporting) statement(last, end int64) *query.Where {
 	w := &query.Where{}
 	select1 := func(from query.Source, table string) {
 		w.Any = false
-		w.Text("SELECT " + query.Columns(e.scope, nostr.Filter{}) + " FROM " + table + " AS e")
+		w.Text("SELECT " + query.Columns(e.scope, nostr.Filter{}, from) + "," + strconv.Itoa(int(from)) + " FROM " + table + " AS e")
 		if !e.byIDs || len(e.filters) == 0 {
 			w.Text(" NOT INDEXED") // an index would be gone through from its start for every page
 		}
 		w.Text(" WHERE ")
 		w.And("e.seq>? AND e.seq<=?", last, end)
-		w.And("(e.expires_at IS NULL OR e.expires_at>?)", now)
+		w.And(column.Lives(table, "e"), now)
 		e.filtered(w)
 		query.ScopeWhere(w, e.scope, nostr.Filter{}, from, query.DAny)
 	}

@@ -5,6 +5,7 @@ package history
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -44,6 +45,9 @@ const (
 // Versions of contract memory say besides, behind the members of the event,
 // which number they have, when they came and whether they were withdrawn.
 //
+// Rotten versions are left out, and *store.DamagedError says which beside the
+// rows; of one address the question has failed with it.
+//
 // Versions are kept under a rule of the gate. When the operator takes the rule
 // away they are shown to nobody: they were written for some, and only the head
 // has become everybody's.
@@ -66,10 +70,18 @@ func (h *Reader) History(ctx context.Context, scope gate.Scope, q store.HistoryQ
 	}
 	ask := store.Ask{Scope: scope, After: q.After, MaxRows: most, MaxBytes: size}
 	page, err := h.Reader.Page(ctx, ask, want, how, sp)
-	if err == nil && record.IsContract(q.Kind) && q.Arrivals {
-		err = h.AddArrivals(ctx, page.Rows)
+	if err = whole(err, q.D != nil); (err == nil || store.PartOf(err) != nil) && record.IsContract(q.Kind) && q.Arrivals {
+		err = errors.Join(err, h.AddArrivals(ctx, page.Rows))
 	}
 	return page.Rows, page.More, err
+}
+
+// whole says of rows that an answer lacks that it is worth nothing without them.
+func whole(err error, is bool) error {
+	if d := store.PartOf(err); d != nil && is {
+		return &store.DamagedError{Events: d.Events, Whole: true}
+	}
+	return err
 }
 
 const (
@@ -81,6 +93,7 @@ const (
 // first, for that is the order of its thread.
 func (h *Reader) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, most, size int) (rows []store.Row, more bool, err error) {
 	author, _ := column.Hex32(q.Author)
+	var damaged []store.Damaged
 	address := []engine.Value{int64(q.Kind), author, record.AddressKey(q.Kind, *q.D)}
 	err = h.Reader.DB.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		before, err := below(&q, c, scope, address)
@@ -88,7 +101,7 @@ func (h *Reader) arrivals(ctx context.Context, scope gate.Scope, q store.History
 			return err
 		}
 		w := &query.Where{}
-		w.Text("SELECT " + query.Columns(scope, nostr.Filter{}) + " FROM " + fromContractHistory + " WHERE ")
+		w.Text("SELECT " + query.Columns(scope, nostr.Filter{}, query.FromHistory) + " FROM " + fromContractHistory + " WHERE ")
 		w.And("e.kind=? AND e.pubkey=? AND e.d=? AND e.kind IN (30090,30091) AND e.seq<?", append(address, before)...)
 		if q.Until != nil {
 			w.And("e.created_at<=?", *q.Until)
@@ -104,13 +117,14 @@ func (h *Reader) arrivals(ctx context.Context, scope gate.Scope, q store.History
 			if err := row.Scan(v); err != nil {
 				return err
 			}
-			if row.Readable(scope) {
+			sound, met, err := h.Reader.Sift(c, scope, &row, query.FromHistory)
+			if damaged = append(damaged, met...); sound && row.Readable(scope) {
 				rows, bytes = append(rows, row.Row), bytes+len(row.JSON)
 			}
-			return nil
+			return err
 		})
 	})
-	return rows, more, err
+	return rows, more, query.Lacking(damaged, true, err)
 }
 
 // below is the arrival before which versions are wanted. A version that the
@@ -142,10 +156,12 @@ func below(q *store.HistoryQuery, c *engine.Conn, scope gate.Scope, address []en
 // end. A page may be empty before that, because a call goes no further than one
 // read may. What has expired is not there, and neither is what was kept under a
 // rule that is gone. Behind the members of each event stands its number, as
-// seq, and what Arrivals adds. Errors are as of Query.
+// seq, and what Arrivals adds. Errors are as of Query, rotten versions as of
+// History.
 func (h *Reader) HistoryAfter(ctx context.Context, scope gate.Scope, q store.HistoryAfter) (rows []store.Row, to int64, err error) {
 	defer h.Reader.Observed("history", time.Now(), &err)
 	most, size := cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)
+	var damaged []store.Damaged
 	after := max(q.After, 0)
 	end := after + min(exportWindow, math.MaxInt64-after)
 	err = h.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
@@ -169,7 +185,11 @@ func (h *Reader) HistoryAfter(ctx context.Context, scope gate.Scope, q store.His
 				return err
 			}
 			read, to = read+1, row.Seq
-			if row.Readable(scope) {
+			sound, met, err := h.Reader.Sift(c, scope, &row, query.FromHistory)
+			if err != nil {
+				return err
+			}
+			if damaged = append(damaged, met...); sound && row.Readable(scope) {
 				rows = append(rows, row.Row)
 			}
 			if bytes += len(row.JSON); bytes >= size {
@@ -194,7 +214,7 @@ func (h *Reader) HistoryAfter(ctx context.Context, scope gate.Scope, q store.His
 		event = append(event[:len(event)-1:len(event)-1], `,"seq":`...)
 		rows[i].JSON = append(strconv.AppendInt(event, rows[i].Seq, 10), '}')
 	}
-	return rows, to, nil
+	return rows, to, query.Lacking(damaged, false, nil)
 }
 
 const (
@@ -222,12 +242,12 @@ func (h *Reader) versionsBetween(scope gate.Scope, q *store.HistoryAfter, byAge 
 	if byAge {
 		by = "INDEXED BY history_age"
 	}
-	w.Text("SELECT " + query.Columns(scope, nostr.Filter{}) + " FROM history AS e " + by + " WHERE ")
+	w.Text("SELECT " + query.Columns(scope, nostr.Filter{}, query.FromHistory) + " FROM history AS e " + by + " WHERE ")
 	if q.Since != nil {
 		w.And("e.kind NOT IN (30090, 30091) AND e.superseded_at>=?", *q.Since) // the kinds of the index
 	}
 	w.And("e.seq>? AND e.seq<=?", after, end)
-	w.And("e.class<>0 AND (e.expires_at IS NULL OR e.expires_at>?)", h.Reader.Clock().Unix())
+	w.And("e.class<>0 AND "+column.Lives("history", "e"), h.Reader.Clock().Unix())
 	if kinds != nil {
 		list := make([]engine.Value, len(kinds))
 		for i, k := range kinds {

@@ -115,9 +115,9 @@ func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error)
 		seqs[i] = f.seq
 	}
 	var w Where
-	w.Text("SELECT " + Columns(r.scope, nostr.Filter{}) + " FROM events AS e WHERE ")
+	w.Text("SELECT " + Columns(r.scope, nostr.Filter{}, FromEvents) + " FROM events AS e WHERE ")
 	w.AndIn("e.seq", seqs)
-	w.And("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
+	w.And(shown[FromEvents].lives, r.now)
 	ScopeWhere(&w, r.scope, nostr.Filter{}, FromEvents, DAny)
 	got := make(map[int64]Entry, len(part))
 	err := r.c.Query(r.ctx, w.SQL.String(), w.Args, func(v engine.Row) error {
@@ -125,7 +125,10 @@ func (r *reading) fetchPart(rows []store.Row, part []found) ([]store.Row, error)
 		if err := e.Scan(v); err != nil {
 			return err
 		}
-		if e.Readable(r.scope) {
+		if err := r.sift(&e, FromEvents); err != nil {
+			return err
+		}
+		if e.sound && e.Readable(r.scope) {
 			got[e.Seq] = e
 		}
 		return nil

@@ -162,6 +162,9 @@ func (q *Reader) IDs(ctx context.Context, ask store.Ask, most int, room func(n i
 		}
 		ids = make([]nip77.Item, 0, n)
 		return all.each(ctx, c, func(v engine.Row) error {
+			if v[3] == engine.Value(int64(0)) || v[3] == nil && q.Rot.Has("events", v.Int(2)) {
+				return nil // rotten: whoever has the event shall bring it
+			}
 			at, ok := v[0].(int64)
 			id, ok2 := v[1].([]byte)
 			if !ok || !ok2 || len(id) != 32 || len(ids) == cap(ids) {
@@ -198,11 +201,12 @@ func (t *terms) upTo(ctx context.Context, c *engine.Conn, most int) (n int, err 
 	return n, err
 }
 
-// each gives fn created_at and id of every row, once.
+// each gives fn created_at, id, seq and column.Sound of every row, once.
 func (t *terms) each(ctx context.Context, c *engine.Conn, fn func(v engine.Row) error) error {
-	text := "SELECT e.created_at,e.id FROM events AS e WHERE e.seq IN (" + t.numbers() + ")"
+	columns := "SELECT e.created_at,e.id,e.seq," + column.Sound("events", "e")
+	text := columns + " FROM events AS e WHERE e.seq IN (" + t.numbers() + ")"
 	if t.once {
-		text = "SELECT e.created_at,e.id" + t.from[0]
+		text = columns + t.from[0]
 	}
 	return c.Query(ctx, text, t.args, fn)
 }

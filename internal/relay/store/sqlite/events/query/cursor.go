@@ -21,10 +21,22 @@ type Entry struct {
 	store.Row
 	class gate.Class
 	d     engine.Value
+	sound bool // its sum says so
 }
 
-// Scan reads the columns columnsRow or columnsD.
+// Scan reads the columns that Columns names. Of a row that is not as it was
+// written, Sift finds out more.
 func (e *Entry) Scan(v engine.Row) error {
+	if *e = (Entry{sound: v[4] == engine.Value(int64(1))}); e.sound {
+		return e.scan(v)
+	}
+	if err := e.scan(v); err != nil || v[4] != nil {
+		*e = Entry{Row: store.Row{Seq: v.Int(0)}}
+	}
+	return nil
+}
+
+func (e *Entry) scan(v engine.Row) error {
 	seq, ok1 := v[0].(int64)
 	created, ok2 := v[1].(int64)
 	class, ok3 := v[2].(int64)
@@ -32,15 +44,15 @@ func (e *Entry) Scan(v engine.Row) error {
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(json) < record.PubkeyEnd {
 		return column.ErrDamaged
 	}
-	*e = Entry{Row: store.Row{Seq: seq, CreatedAt: created, JSON: json}, class: gate.Class(class)}
+	e.Row, e.class = store.Row{Seq: seq, CreatedAt: created, JSON: json}, gate.Class(class)
 	if int64(e.class) != class {
 		return column.ErrDamaged
 	}
 	if _, err := hex.Decode(e.ID[:], json[record.IDAt:record.IDEnd]); err != nil {
 		return column.ErrDamaged
 	}
-	if len(v) > 4 {
-		e.d = v[4]
+	if len(v) > 5 {
+		e.d = v[5]
 	}
 	return nil
 }
@@ -93,6 +105,8 @@ func compareRows(a, b *store.Row) int {
 // first; of those with the same created_at the cursor reads all before it gives
 // one, to order them by id, but keeps no more than a page of them.
 type cursor struct {
+	r     *reading
+	from  Source
 	rows  engine.Rows
 	group []Entry // rows of one created_at, by id
 	given int     // rows of group taken
@@ -107,7 +121,7 @@ type cursor struct {
 // open starts the statement. slot tells apart cursors that are open at the same
 // time with the same text: each has a prepared statement of its own.
 func (r *reading) open(sp span, slot int, page bounds) (*cursor, error) {
-	text, args := r.statement(Columns(r.scope, r.want.filter), sp)
+	text, args := r.statement(Columns(r.scope, r.want.filter, sp.source), sp)
 	if slot > 0 {
 		text += " --" + strconv.Itoa(slot)
 	}
@@ -115,24 +129,32 @@ func (r *reading) open(sp span, slot int, page bounds) (*cursor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cursor{rows: rows, page: page, at: r.until()}, nil
+	return &cursor{r: r, from: sp.source, rows: rows, page: page, at: r.until()}, nil
 }
 
 // close ends the statement.
 func (cu *cursor) close() error { return cu.rows.Close() }
 
-// read steps the statement; false means that there are no more rows.
+// read steps the statement to the next row that is not rotten; false means that
+// there are no more.
 func (cu *cursor) read(e *Entry) (bool, error) {
-	cu.rows.Conn().Note(cu.at)
-	row, err := cu.rows.Next()
-	cu.at = cu.rows.Conn().Noted()
-	if err != nil {
-		return false, fmt.Errorf("read rows: %w", err)
+	for {
+		cu.rows.Conn().Note(cu.at)
+		row, err := cu.rows.Next()
+		cu.at = cu.rows.Conn().Noted()
+		if err != nil {
+			return false, fmt.Errorf("read rows: %w", err)
+		}
+		if row == nil {
+			return false, nil
+		}
+		if err := e.Scan(row); err != nil || e.sound {
+			return true, err
+		}
+		if err := cu.r.sift(e, cu.from); err != nil || e.sound {
+			return true, err
+		}
 	}
-	if row == nil {
-		return false, nil
-	}
-	return true, e.Scan(row)
 }
 
 // frontier is a created_at such that every row of the span which is newer has

@@ -87,9 +87,9 @@ func (q *Reader) SchemaVersion(ctx context.Context) (version int64, err error) {
 	return engine.Look(ctx, q.DB, (*engine.Conn).Number, "PRAGMA user_version")
 }
 
-const (
-	sqlStateHead = `SELECT created_at, json FROM events WHERE kind = 30091 AND author = ` + record.NumOf + ` AND d = ?`
-	sqlStatePast = `SELECT created_at, json FROM history WHERE kind = 30091 AND pubkey = ? AND d = ? ORDER BY created_at DESC LIMIT ?`
+var (
+	sqlStateHead = `SELECT ` + column.Sound("events", "events") + `, json FROM events WHERE kind = 30091 AND author = ` + record.NumOf + ` AND d = ?`
+	sqlStatePast = `SELECT ` + column.Sound("history", "history") + `, json FROM history WHERE kind = 30091 AND pubkey = ? AND d = ? ORDER BY created_at DESC LIMIT ?`
 )
 
 // How many of a poster's states of one contract are looked through, and how
@@ -110,6 +110,9 @@ func (q *Reader) ContractStates(ctx context.Context, contract, author string) (s
 	err = q.DB.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		each := func(v engine.Row) error {
 			json := v.Blob(1)
+			if !column.Trusted(v[0], json) {
+				return column.ErrDamaged
+			}
 			states = append(states, json)
 			if size += len(json); size >= maxStateBytes {
 				return engine.ErrStop
@@ -124,8 +127,9 @@ func (q *Reader) ContractStates(ctx context.Context, contract, author string) (s
 	return states, err
 }
 
+var sqlRequest = `SELECT json, ` + column.Sound("events", "events") + ` FROM events WHERE id = ? AND kind = 5`
+
 const (
-	sqlRequest   = `SELECT json FROM events WHERE id = ? AND kind = 5`
 	sqlConcerned = `SELECT 1 FROM events WHERE id = ?1 AND kind IN (30090, 30091) AND d = ?2
 		UNION ALL SELECT 1 FROM history WHERE id = ?1 AND kind IN (30090, 30091) AND d = ?2 LIMIT 1`
 )
@@ -143,9 +147,13 @@ func (q *Reader) Withdrawal(ctx context.Context, contract string, request []byte
 
 // Withdrawal is Store.Withdrawal in a read under way.
 func Withdrawal(c *engine.Conn, contract string, request []byte) ([]byte, error) {
-	json, err := c.Blob(sqlRequest, request)
-	if err != nil || json == nil {
+	row, err := c.One(sqlRequest, request)
+	if err != nil || row == nil {
 		return nil, err
+	}
+	json := row.Blob(0)
+	if !column.Trusted(row[1], json) {
+		return nil, column.ErrDamaged
 	}
 	ev, err := column.Event(json)
 	if err != nil {

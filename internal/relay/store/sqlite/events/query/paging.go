@@ -63,15 +63,18 @@ type paging struct {
 // others want his place has twice the grace the next time, so that he gets
 // somewhere in the end; all turns together may take no more work than one
 // could.
-func (q *Reader) paged(ctx context.Context, ask store.Ask, want *Wanted, how engine.Effort, alone bool, fn func(*reading, *paging) error) (store.Page, error) {
+func (q *Reader) paged(ctx context.Context, ask store.Ask, want *Wanted, how engine.Effort, alone bool, fn func(*reading, *paging) error) (store.Page, []store.Damaged, error) {
 	pg := &paging{size: boundsOf(&ask), until: math.MaxInt64, after: ask.After}
+	var damaged []store.Damaged
 	l := q.DB.Loan(how)
 	for {
 		was := pg.place()
 		read := func(ctx context.Context, c *engine.Conn) error {
 			r := q.reading(ctx, c, ask, want)
 			r.after = pg.after
-			return fn(r, pg)
+			err := fn(r, pg)
+			damaged = append(damaged, r.met...)
+			return err
 		}
 		if !alone {
 			read = engine.InSnapshot(read)
@@ -80,9 +83,9 @@ func (q *Reader) paged(ctx context.Context, ask store.Ask, want *Wanted, how eng
 		pg.page.States++
 		switch {
 		case err == nil:
-			return pg.page, nil
+			return pg.page, damaged, nil
 		case !errors.Is(err, store.ErrEnded):
-			return store.Page{}, err
+			return store.Page{}, nil, err
 		}
 		if pg.place() == was {
 			l.Grace *= 2
@@ -92,7 +95,8 @@ func (q *Reader) paged(ctx context.Context, ask store.Ask, want *Wanted, how eng
 
 // Page makes a page of one span.
 func (q *Reader) Page(ctx context.Context, ask store.Ask, want *Wanted, how engine.Effort, sp span) (store.Page, error) {
-	return q.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
+	page, damaged, err := q.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
+	return page, Lacking(damaged, false, err)
 }
 
 // place is how far a page is.

@@ -9,9 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/rot"
 )
 
 // Reader finds events by filters.
@@ -19,6 +21,8 @@ type Reader struct {
 	DB      *engine.DB
 	Clock   func() time.Time
 	Observe store.Observer
+	Table   *gate.Table // by which stored events were classed
+	Rot     *rot.Known
 	Indexed atomic.Bool // the full-text index exists
 }
 
@@ -30,7 +34,8 @@ type Reader struct {
 // once; but when they are of several states, of an address whose head is
 // replaced between two of them neither version need be there: after the last
 // page, ask for what arrived meanwhile (Ask.Above). The filter's Limit is not
-// looked at.
+// looked at. A row that is rotten is not among them: *store.DamagedError, beside
+// the page, says which, to who may know.
 //
 // A failure is never an empty page: the error is ErrTimeout, ErrClosed, that of
 // ctx when the caller went away, or the database's. ErrFilter is for a filter
@@ -52,9 +57,13 @@ func (q *Reader) Query(ctx context.Context, ask store.Ask) (page store.Page, err
 	if ask.Above > 0 {
 		p = plan{want: want, access: byArrival}
 	}
-	return q.paged(ctx, ask, want, p.effort(ask), p.oneStatement(), func(r *reading, pg *paging) error {
-		return r.page(p, pg)
+	page, damaged, err := q.paged(ctx, ask, want, p.effort(ask), p.oneStatement(), func(r *reading, pg *paging) error {
+		if err := r.page(p, pg); err != nil || pg.page.More || !p.single() || len(pg.page.Rows) >= p.named() {
+			return err
+		}
+		return r.hidden(p)
 	})
+	return page, Lacking(damaged, p.single(), err)
 }
 
 // oneStatement reports whether the plan needs a single statement, which is a

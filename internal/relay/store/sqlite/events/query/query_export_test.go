@@ -40,7 +40,7 @@ func (q *Reader) ExplainQuery(ctx context.Context, ask store.Ask) (out Explained
 		out = Explained{Access: p.access.String(), Spans: len(spans), Merged: mergeable(spans)}
 		cols := columnsKey
 		if out.Merged {
-			cols = Columns(r.scope, r.want.filter)
+			cols = Columns(r.scope, r.want.filter, FromEvents)
 		}
 		done := map[*shape]bool{}
 		for _, sp := range spans {
@@ -73,7 +73,7 @@ func PlanQuery(o asker, ask store.Ask) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, _ := r.statement(Columns(r.scope, want.filter), spans[0])
+	text, _ := r.statement(Columns(r.scope, want.filter, FromEvents), spans[0])
 	return text, nil
 }
 
@@ -114,7 +114,7 @@ func (q *Reader) ExplainHistory(ctx context.Context, scope gate.Scope, ask store
 	}
 	err = q.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		r := q.reading(ctx, c, store.Ask{Scope: scope}, want)
-		text, args := r.statement(Columns(scope, want.filter), sp)
+		text, args := r.statement(Columns(scope, want.filter, sp.source), sp)
 		detail, err = explain(ctx, c, text, args)
 		return err
 	})

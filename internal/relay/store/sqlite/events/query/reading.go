@@ -7,7 +7,9 @@ import (
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/rot"
 )
 
 // reading is one read call on one connection: what is asked, by whom, and as of
@@ -21,6 +23,9 @@ type reading struct {
 	now   int64           // expired at or before it is not there
 	after *store.Position // resume behind it
 	whole bool            // it is not taken up again where it was ended
+	table *gate.Table
+	rot   *rot.Known
+	met   []store.Damaged // rotten rows that the reader may know of
 	texts map[*shape]statement
 }
 
@@ -33,22 +38,28 @@ type statement struct {
 
 // Columns of a row. The second check needs the class of all, and d where that
 // is a way of the scope; id, author and p tags it finds in the JSON.
-const (
-	columnsRow = "e.seq,e.created_at,e.class,e.json"
-	columnsD   = columnsRow + ",e.d"
-	columnsKey = "e.seq,e.created_at,e.id,length(e.json)"
-)
+const columnsKey = "e.seq,e.created_at,e.id,length(e.json)"
 
-// Columns are those that a row needs under a scope when it matches the filter.
-func Columns(scope gate.Scope, f nostr.Filter) string {
+// shown are the columns of a table's rows, the same with d, and that one lives.
+var shown = [...]struct{ row, d, lives string }{shownOf(FromEvents), shownOf(FromHistory)}
+
+func shownOf(from Source) (r struct{ row, d, lives string }) {
+	r.row = "e.seq,e.created_at,e.class,e.json," + column.Sound(from.table(), "e")
+	r.d, r.lives = r.row+",e.d", column.Lives(from.table(), "e")
+	return r
+}
+
+// Columns are those that a row needs under a scope when it matches the filter,
+// and whether it is as it was written.
+func Columns(scope gate.Scope, f nostr.Filter, from Source) string {
 	for _, c := range scope.Clauses() {
 		switch {
 		case c.Everyone, c.ByAuthor && allAmong(f.Authors, c.Keys), len(c.IDs) > 0 && len(f.IDs) > 0:
 		case len(c.Ds) > 0, len(c.Cases) > 0:
-			return columnsD
+			return shown[from].d
 		}
 	}
-	return columnsRow
+	return shown[from].row
 }
 
 // statement returns a span's SQL and arguments: every condition of the filter
@@ -58,7 +69,7 @@ func (r *reading) statement(columns string, sp span) (string, []engine.Value) {
 	st, ok := r.texts[sp.shape]
 	if !ok {
 		w := Where{Args: make([]engine.Value, 0, 16)}
-		w.SQL.Grow(768)
+		w.SQL.Grow(1280)
 		w.Text("SELECT " + columns + " FROM " + sp.from + " WHERE ")
 		w.And(sp.lead)
 		r.conditions(&w, sp.shape)
@@ -85,7 +96,11 @@ func (r *reading) conditions(w *Where, sh *shape) {
 	if sh.kinds && r.want.kinds != nil {
 		w.AndIn(sh.at+".kind", r.want.kinds)
 	}
-	w.And("(e.expires_at IS NULL OR e.expires_at>?)", r.now)
+	lives := "(e.expires_at IS NULL OR e.expires_at>?)"
+	if !r.whole { // what is counted is seen in an index alone
+		lives = shown[sh.source].lives
+	}
+	w.And(lives, r.now)
 	if sh.classes != nil {
 		w.And("e.class IN (" + classList(sh.classes) + ")")
 	}
@@ -149,6 +164,6 @@ func (r *reading) numbers(text string, args ...engine.Value) ([]engine.Value, er
 // reading prepares one read call.
 func (q *Reader) reading(ctx context.Context, c *engine.Conn, ask store.Ask, want *Wanted) *reading {
 	return &reading{
-		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: q.Clock().Unix(), after: ask.After,
+		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: q.Clock().Unix(), after: ask.After, table: q.Table, rot: q.Rot,
 	}
 }

@@ -106,12 +106,14 @@ func (h *Hits) Cut() bool { return h.cut }
 // among them. More is false on the last page. Errors are as of Query; after
 // one, the same page may be asked for again.
 func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page store.Page, err error) {
+	var met []store.Damaged
 	size := boundsOf(&store.Ask{MaxRows: maxRows, MaxBytes: maxBytes})
 	for len(page.Rows) == 0 && len(h.list) > 0 {
 		settled := 0
 		err := h.reader.DB.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) (err error) {
 			r := h.reader.reading(ctx, c, h.ask, &Wanted{})
 			page.Rows, settled, err = r.fetch(h.list, size)
+			met = append(met, r.met...)
 			return err
 		})
 		if err != nil {
@@ -120,7 +122,7 @@ func (h *Hits) Next(ctx context.Context, maxRows, maxBytes int) (page store.Page
 		h.list = h.list[settled:]
 	}
 	page.More = len(h.list) > 0
-	return page, nil
+	return page, Lacking(met, false, nil)
 }
 
 // matchSpans select the rows that contain all words of the filter's search, in

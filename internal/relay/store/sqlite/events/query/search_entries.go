@@ -133,13 +133,10 @@ func newMatcher(r *reading, terms string) (*matcher, error) {
 
 // row takes a row of seq and json.
 func (m *matcher) row(v engine.Row) error {
-	stored, ok := v[1].([]byte)
-	if !ok {
-		return column.ErrDamaged
-	}
-	ev, err := column.Event(stored)
-	if err != nil {
-		return err
+	ev, err := column.Event(v.Blob(1))
+	if err != nil { // it is rotten, and found to be when it is read
+		m.found = append(m.found, v.Int(0))
+		return nil
 	}
 	text := search.Text(gate.Contract, ev)
 	if text == "" {

@@ -22,6 +22,14 @@ const (
 	FromHistory
 )
 
+// table is its name.
+func (s Source) table() string {
+	if s == FromHistory {
+		return "history"
+	}
+	return "events"
+}
+
 // shape is what stretches of one index have in common: FROM, the conditions
 // that select a stretch, and which conditions of the filter these leave over.
 type shape struct {

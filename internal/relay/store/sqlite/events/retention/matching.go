@@ -3,7 +3,9 @@ package retention
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -53,10 +55,11 @@ func (c *Cleaner) matchingEvents(ctx context.Context, filters []nostr.Filter, i 
 	ask := store.Ask{Scope: gate.Operator(), Filter: filters[i]}
 	for {
 		page, err := c.Reader.Query(ctx, ask)
-		if err != nil {
+		var damaged *store.DamagedError
+		if err != nil && !errors.As(err, &damaged) {
 			return err
 		}
-		var found []match
+		found := rotten(damaged, filters[i])
 		for _, row := range page.Rows {
 			if found, err = judged(found, filters, i, match{place: inEvents, seq: row.Seq, id: row.ID[:]}, row.JSON); err != nil {
 				return err
@@ -68,6 +71,21 @@ func (c *Cleaner) matchingEvents(ctx context.Context, filters []nostr.Filter, i 
 		last := page.Rows[len(page.Rows)-1]
 		ask.After = &store.Position{CreatedAt: last.CreatedAt, ID: last.ID}
 	}
+}
+
+// rotten are the rows that a filter names by their ids: of what is rotten nothing
+// else is certain, and so nothing else removes it.
+func rotten(damaged *store.DamagedError, f nostr.Filter) (found []match) {
+	if damaged == nil {
+		return nil
+	}
+	for _, d := range damaged.Events {
+		if id, ok := column.Hex32(d.ID); ok && slices.Contains(f.IDs, d.ID) {
+			may := f.Kinds != nil || !retention.MustBeNamed(d.Kind)
+			found = append(found, match{place: inEvents, seq: d.Seq, id: id, kind: d.Kind, cost: record.RowCost, spare: !may})
+		}
+	}
+	return found
 }
 
 // judged appends a row that filters[i] matches to found, unless it is another

@@ -135,6 +135,11 @@ func removeMatch(w *apply.Writer, m store.MatchedRow) (from shelf, ok bool, err 
 		n, err := w.Unquarantine(sqlUnquarantineRow, m.Seq, m.ID)
 		return inQuarantine, n > 0, err
 	}
+	for _, table := range []string{"events", "history"} {
+		if err := w.Settle(table, m.Seq); err != nil {
+			return 0, false, err
+		}
+	}
 	row, err := w.Conn().One(sqlRemovable, m.Seq)
 	if err != nil {
 		return 0, false, err

@@ -128,12 +128,12 @@ func (f *Index) buildSearch(ctx context.Context) error {
 func (f *Index) BuildStep() (more bool, err error) {
 	last, n := f.UpTo, 0
 	err = f.Conn().Each(sqlSearchable, []engine.Value{last, int64(buildChunk)}, func(row engine.Row) error {
-		ev, err := column.Event(row[1].([]byte))
-		if err != nil {
-			return err
-		}
 		n++
-		last = row[0].(int64)
+		last = row.Int(0)
+		ev, err := column.Event(row.Blob(1))
+		if err != nil || row[3] == engine.Value(int64(0)) {
+			return nil // it is rotten, and not found by words
+		}
 		class := gate.Class(row[2].(int64))
 		if text := Text(class, ev); text != "" {
 			f.changes = append(f.changes, indexChange{seq: last, class: class, text: text})

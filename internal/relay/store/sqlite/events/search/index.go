@@ -10,6 +10,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/relay/gate"
+	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/ledger"
 )
@@ -31,10 +32,11 @@ const (
 	OpenTable    = "search"
 	EntriesTable = "search_entries"
 
-	sqlHasFTS5    = `SELECT 1 FROM pragma_module_list WHERE name = 'fts5'`
-	sqlHasSearch  = `SELECT 1 FROM sqlite_schema WHERE name = ?`
-	sqlSearchable = `SELECT seq, json, class FROM events WHERE seq > ? AND class IN (0, 2) ORDER BY seq LIMIT ?`
+	sqlHasFTS5   = `SELECT 1 FROM pragma_module_list WHERE name = 'fts5'`
+	sqlHasSearch = `SELECT 1 FROM sqlite_schema WHERE name = ?`
 )
+
+var sqlSearchable = `SELECT seq, json, class, ` + column.Sound("events", "events") + ` FROM events WHERE seq > ? AND class IN (0, 2) ORDER BY seq LIMIT ?`
 
 // Statements are the statements that change one of the tables.
 type Statements struct{ Create, Enter, remove, Clear string }
