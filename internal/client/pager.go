@@ -151,6 +151,7 @@ func (p *Pager) take(raw json.RawMessage, f nostr.Filter, page *pageCount) error
 func (p *Pager) turn(page pageCount, eose Message, f nostr.Filter) {
 	n := len(page.ids)
 	more := eose.hinted("more")
+	p.cut = p.cut || eose.hinted("damaged") // no further page has what is damaged there
 	p.largest = max(p.largest, n)
 	if page.fresh > 0 {
 		p.pages++

@@ -33,6 +33,7 @@ type Versions struct {
 	ask   store.HistoryQuery
 	left  int
 	more  bool
+	lacks []store.Damaged
 }
 
 // History authorizes a question for superseded versions. They are for parties
@@ -96,6 +97,9 @@ func (q HistoryQuery) filter() nostr.Filter {
 func (v *Versions) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
 	v.ask.Limit, v.ask.MaxBytes = min(maxRows, v.left), maxBytes
 	rows, more, err := v.relay.store.History(ctx, v.scope, v.ask)
+	if d := store.PartOf(err); d != nil {
+		v.lacks, err = addDamaged(v.lacks, d), nil
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -111,8 +115,12 @@ func (v *Versions) Next(ctx context.Context, maxRows, maxBytes int) (rows []stor
 	return rows, !more || v.left == 0, nil
 }
 
-// More reports, after the last page, that the limit kept versions back.
-func (v *Versions) More() bool { return v.more }
+// More reports, after the last page, that the limit kept versions back, or that
+// some are damaged.
+func (v *Versions) More() bool { return v.more || len(v.lacks) > 0 }
+
+// Damaged lists versions that were left out because they are damaged.
+func (v *Versions) Damaged() []store.Damaged { return v.lacks }
 
 // PastQuery asks for everybody's superseded versions.
 type PastQuery struct {
@@ -133,6 +141,7 @@ type Past struct {
 	position int64
 	left     int
 	more     bool
+	lacks    []store.Damaged
 }
 
 // Past authorizes a question for everybody's superseded versions. They are for
@@ -175,6 +184,9 @@ func (p *Past) Position() int64 { return p.position }
 func (p *Past) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
 	p.ask.Limit, p.ask.MaxBytes = min(maxRows, p.left+1), maxBytes // one more tells whether the limit kept any back
 	rows, to, err := p.relay.store.HistoryAfter(ctx, p.scope, p.ask)
+	if d := store.PartOf(err); d != nil {
+		p.lacks, err = addDamaged(p.lacks, d), nil
+	}
 	if err != nil {
 		return nil, false, err
 	}
@@ -191,3 +203,7 @@ func (p *Past) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Ro
 
 // More reports, after the last page, that the limit kept versions back.
 func (p *Past) More() bool { return p.more }
+
+// Damaged lists versions that were left out because they are damaged: a replica
+// may have them already, and is not held up.
+func (p *Past) Damaged() []store.Damaged { return p.lacks }

@@ -65,6 +65,10 @@ type Store interface {
 // read: the rest of it would be of another state.
 var ErrRestored = errors.New("the memory was restored meanwhile")
 
+// DamagedText is what a client is told, behind error:, of an event that is
+// here and damaged.
+const DamagedText = "damaged"
+
 // RefusalOf returns what a client is told about an error: a refusal as it is,
 // of a failure the class.
 func RefusalOf(err error) *nip01.Refusal {
@@ -87,6 +91,8 @@ func failureOf(err error) *nip01.Refusal {
 		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the relay is busy and this query took more than others; narrow the filter, or ask again later"}
 	case errors.Is(err, ErrRestored):
 		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the memory was restored meanwhile; ask again"}
+	case errors.Is(err, store.ErrDamaged):
+		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: DamagedText}
 	case errors.Is(err, store.ErrMany):
 		return &nip01.Refusal{Prefix: nip01.PrefixBlocked, Text: "too many query results"}
 	case errors.Is(err, store.ErrNoSearch):

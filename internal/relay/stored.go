@@ -27,6 +27,7 @@ type Stream struct {
 	late    map[int64]struct{} // arrivals later than the instant that were given
 	more    bool
 	unknown bool // a filter asked for no stored events (limit 0)
+	damaged []store.Damaged
 }
 
 // source is one filter of the merge.
@@ -166,6 +167,34 @@ func (st *Stream) More() bool { return st.more }
 // Complete reports whether every stored match was given.
 func (st *Stream) Complete() bool { return !st.more && !st.unknown }
 
+// Damaged lists matching events that were left out because what is stored of
+// them is damaged, as far as the reader may know of them. Then there is more, too.
+func (st *Stream) Damaged() []store.Damaged { return st.damaged }
+
+// lacks notes that an answer lacks damaged events, and returns any other error.
+// Without one of those that it names the question has failed.
+func (st *Stream) lacks(err error) error {
+	d := store.PartOf(err)
+	if d == nil {
+		return err
+	}
+	st.more = true
+	st.damaged = addDamaged(st.damaged, d)
+	return nil
+}
+
+// mostDamaged is how many damaged events an answer names.
+const mostDamaged = 100
+
+func addDamaged(list []store.Damaged, d *store.DamagedError) []store.Damaged {
+	for _, one := range d.Events {
+		if len(list) < mostDamaged && !slices.ContainsFunc(list, func(o store.Damaged) bool { return o.Seq == one.Seq }) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
 // nextSingle passes the pages of the only filter through.
 func (st *Stream) nextSingle(ctx context.Context, maxRows, maxBytes int) ([]store.Row, bool, error) {
 	src := st.merged[0]
@@ -236,7 +265,7 @@ func (src *source) fill(ctx context.Context, st *Stream, maxRows, maxBytes int) 
 	src.ask.MaxBytes = maxBytes
 	for len(src.rows) == 0 && !src.ended {
 		page, err := st.relay.store.Query(ctx, src.ask)
-		if err != nil {
+		if err = st.lacks(err); err != nil {
 			return err
 		}
 		src.asked += page.States
@@ -270,7 +299,7 @@ func (st *Stream) nextHits(ctx context.Context, maxRows, maxBytes int) ([]store.
 		src.hits = hits
 	}
 	page, err := src.hits.Next(ctx, maxRows, maxBytes)
-	if err != nil {
+	if err = st.lacks(err); err != nil {
 		return nil, false, err
 	}
 	rows := page.Rows[:0:0]

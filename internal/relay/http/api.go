@@ -10,6 +10,7 @@ import (
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/store"
 	"engramd/nips/nip01"
 )
 
@@ -51,7 +52,13 @@ func refused(prefix, text string) *Problem {
 }
 
 // failed returns the answer to an error of the relay.
-func failed(err error) *Problem { return problemOf(relay.RefusalOf(err)) }
+func failed(err error) *Problem {
+	p := problemOf(relay.RefusalOf(err))
+	if errors.Is(err, store.ErrDamaged) { // to ask again does not help
+		p.Status = http.StatusInternalServerError
+	}
+	return p
+}
 
 // api adds a signed endpoint at its path, and below every path that the relay
 // has in a public URL, for proxies that pass it on.
@@ -79,7 +86,7 @@ func (h *Handler) api(base, path, method string, serve func(*call) error) {
 func apiHeaders(hdr http.Header, method string) {
 	allowCORS(hdr)
 	hdr.Set("Access-Control-Allow-Methods", method+", OPTIONS")
-	hdr.Set("Access-Control-Expose-Headers", truncated+", Retry-After, WWW-Authenticate")
+	hdr.Set("Access-Control-Expose-Headers", truncated+", "+damaged+", Retry-After, WWW-Authenticate")
 	hdr.Set("Cache-Control", "no-store")
 }
 

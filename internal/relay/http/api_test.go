@@ -279,7 +279,8 @@ func (f *failing) Stored([]relay.Granted) Rows                           { retur
 func (f *failing) Next(context.Context, int, int) ([]store.Row, bool, error) {
 	return nil, false, f.err
 }
-func (f *failing) More() bool { return false }
+func (f *failing) More() bool               { return false }
+func (f *failing) Damaged() []store.Damaged { return nil }
 func (f *failing) History(context.Context, relay.HistoryQuery) (Rows, error) {
 	return f, nil
 }

@@ -37,6 +37,9 @@ type Rows interface {
 	// More reports, after the last page, whether a limit kept matching events
 	// back.
 	More() bool
+	// Damaged lists, after the last page, matching events that were left out
+	// because they are damaged, as far as the reader may know of them.
+	Damaged() []store.Damaged
 }
 
 // Over returns the Backend of a relay.

@@ -2,6 +2,7 @@ package relayhttp
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -73,6 +74,10 @@ func pastQuery(raw string) (q relay.PastQuery, err error) {
 // if a limit kept events back.
 const truncated = "Engramd-Truncated"
 
+// damaged is the header, or the trailer, that counts the events which an answer
+// lacks because they are damaged here.
+const damaged = "Engramd-Damaged"
+
 const (
 	pageRows  = 128       // events read from the store at once
 	pageBytes = 256 << 10 // and their JSON
@@ -100,15 +105,13 @@ func (b *bridge) stream(c *call, events Rows) error {
 	hdr.Set("Content-Type", "application/json")
 	hdr.Set("X-Content-Type-Options", "nosniff")
 	if done {
-		if events.More() {
-			hdr.Set(truncated, "true")
-		}
+		marks(hdr, events)
 		held = endArray(held)
 		c.yield(len(held))
 		hdr.Set("Content-Length", strconv.Itoa(len(held)))
 		return b.in.write(c, held)
 	}
-	hdr.Set("Trailer", truncated)
+	hdr.Set("Trailer", truncated+", "+damaged)
 	free := c.yield(cap(held))
 	if err := b.in.write(c, held); err != nil {
 		return err
@@ -132,10 +135,18 @@ func (b *bridge) stream(c *call, events Rows) error {
 			return err
 		}
 	}
+	marks(hdr, events)
+	return b.in.write(c, []byte("]\n"))
+}
+
+// marks says what an answer lacks.
+func marks(hdr http.Header, events Rows) {
 	if events.More() {
 		hdr.Set(truncated, "true")
 	}
-	return b.in.write(c, []byte("]\n"))
+	if list := events.Damaged(); len(list) > 0 {
+		hdr.Set(damaged, strconv.Itoa(len(list)))
+	}
 }
 
 // appendRows appends events to an array, and begins it if text is empty.

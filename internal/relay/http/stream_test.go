@@ -48,6 +48,8 @@ func (e *endless) Authorize(context.Context, gate.Surface, []nostr.Filter) ([]re
 
 func (r *endlessRows) More() bool { return r.cut }
 
+func (r *endlessRows) Damaged() []store.Damaged { return nil }
+
 func (r *endlessRows) Next(ctx context.Context, maxRows, maxBytes int) (rows []store.Row, done bool, err error) {
 	r.pages.Add(1)
 	if r.page != nil {

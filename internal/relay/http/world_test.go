@@ -40,6 +40,7 @@ type world struct {
 	t     *testing.T
 	relay *relay.Relay
 	store *sqlite.Store
+	path  string // of its file
 	clock *storetest.Clock
 	meter *metrics.Metrics // of the relay and the handler
 	url   string           // what signatures are for
@@ -59,7 +60,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.relay.Close) // after the store
-	w.store = storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit, o.Clock = w.relay.Committed, w.clock.Now })
+	w.store = storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit, o.Clock, w.path = w.relay.Committed, w.clock.Now, o.Path })
 	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
 	if err != nil {
 		t.Fatal(err)

@@ -54,6 +54,9 @@ type Stream interface {
 	// More reports after the last page that a limit kept matching events back,
 	// Complete that none was; if both are false, nobody knows (NIP-67).
 	More() bool
+	// Damaged lists, after the last page, events that were left out because they
+	// are damaged.
+	Damaged() []store.Damaged
 	Complete() bool
 }
 

@@ -161,6 +161,7 @@ type fakeStream struct {
 	rows    []store.Row
 	err     error
 	more    bool
+	damaged []store.Damaged
 	all     bool // says that nothing is missing
 }
 
@@ -183,8 +184,9 @@ func (st *fakeStream) Next(ctx context.Context, maxRows, maxBytes int) ([]store.
 	return page, len(st.rows) == 0, nil
 }
 
-func (st *fakeStream) More() bool     { return st.more }
-func (st *fakeStream) Complete() bool { return st.all }
+func (st *fakeStream) More() bool               { return st.more }
+func (st *fakeStream) Damaged() []store.Damaged { return st.damaged }
+func (st *fakeStream) Complete() bool           { return st.all }
 
 func (f *fake) Count(ctx context.Context, granted []relay.Granted) (n int64, err error) {
 	if f.reading != nil {

@@ -30,8 +30,9 @@ func (g *gatedStream) Next(context.Context, int, int) ([]store.Row, bool, error)
 	g.page++
 	return rows, g.page == len(g.pages), nil
 }
-func (g *gatedStream) More() bool     { return false }
-func (g *gatedStream) Complete() bool { return false }
+func (g *gatedStream) More() bool               { return false }
+func (g *gatedStream) Damaged() []store.Damaged { return nil }
+func (g *gatedStream) Complete() bool           { return false }
 
 // khatru 0.19.1: an event stored between the query and the registration is
 // never delivered (docs/khatru.md). Here events are committed and delivered at

@@ -37,11 +37,12 @@ func startReal(t testing.TB, o Options, rules ...gate.Options) *rig {
 	// Cleanups run last to first: the sessions end, the store commits its last
 	// batch, then the relay's dispatcher ends.
 	t.Cleanup(rel.Close)
-	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit = rel.Committed; o.Clock = time.Now })
+	path := ""
+	s := storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit = rel.Committed; o.Clock = time.Now; path = o.Path })
 	if err := rel.Attach(s); err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{count: newCounted(), log: &logBuffer{}, store: s}
+	r := &rig{count: newCounted(), log: &logBuffer{}, store: s, path: path}
 	if o.Metrics == nil {
 		o.Metrics = r.count.sessions()
 	}

@@ -226,6 +226,12 @@ func (e *effects) stored(s *subscription, granted []relay.Granted, now relay.Ins
 		}
 		e.c.srv.o.Metrics.StoredSent(len(rows))
 	}
+	if lost := st.Damaged(); len(lost) > 0 {
+		for _, one := range lost {
+			e.c.say(wire.AppendNotice(nil, "error: "+relay.DamagedText+": subscription "+s.id+" lacks event "+one.String()))
+		}
+		return []string{"more", "damaged"}, nil
+	}
 	switch {
 	case st.More():
 		return []string{"more"}, nil

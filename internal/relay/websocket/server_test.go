@@ -93,6 +93,7 @@ type rig struct {
 	log   *logBuffer
 	http  *http.Server
 	store *sqlite.Store // of startReal
+	path  string        // of its file
 }
 
 type logBuffer struct {

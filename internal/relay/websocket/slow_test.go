@@ -38,8 +38,9 @@ func (e *endless) Next(ctx context.Context, maxRows, maxBytes int) (rows []store
 	}
 	return rows, e.left == 0, nil
 }
-func (e *endless) More() bool     { return false }
-func (e *endless) Complete() bool { return false }
+func (e *endless) More() bool               { return false }
+func (e *endless) Damaged() []store.Damaged { return nil }
+func (e *endless) Complete() bool           { return false }
 
 // A client that reads slowly but steadily gets 5,000 engrams of the largest
 // size in one REQ, and the relay holds no more than a page and the mark for it.
