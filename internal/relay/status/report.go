@@ -20,7 +20,9 @@ type Report struct {
 	Clients websocket.Status `json:"clients"`
 	Slow    Slow             `json:"slow"`
 	Full    Full             `json:"full"`
-	Outbox  Outbox           `json:"outbox"`
+	// Damaged counts stored events that are known to be damaged.
+	Damaged int    `json:"damaged_events"`
+	Outbox  Outbox `json:"outbox"`
 	// Followed are the relays that this one follows.
 	Followed []replica.Status `json:"followed,omitempty"`
 	// Cluster is where this node stands among others; nil when it is alone.

@@ -28,6 +28,7 @@ type Sources struct {
 
 	Sessions    func(top int) websocket.Status
 	Undelivered func() int // batches for live delivery
+	Damaged     func() int // stored events that are known to be
 	Space       func(ctx context.Context) (store.Space, error)
 	Recent      func(most int) store.Recent
 	Replicas    func() []replica.Status
@@ -48,7 +49,9 @@ func (s *Sources) Report(ctx context.Context, top int) (*Report, error) {
 		return nil, err
 	}
 	out.Full = Full{space.Database, space.Free, space.WAL, space.Max, s.Disk(), heldMemory()}
-	out.Slow = s.slow(top)
+	if out.Slow = s.slow(top); s.Damaged != nil {
+		out.Damaged = s.Damaged()
+	}
 	if s.Replicas != nil {
 		out.Followed = s.Replicas()
 	}

@@ -31,6 +31,9 @@ func (r *Report) WriteText(out io.Writer, top int) error {
 	line("write-ahead log\t%s", amount(f.WAL))
 	line("disk\t%s free", amount(f.Disk))
 	line("memory\t%s", amount(f.Memory))
+	if r.Damaged > 0 {
+		line("DAMAGED\t%d stored events; engramd check names them", r.Damaged)
+	}
 	if r.Outbox.Waiting > 0 {
 		line("outbox\t%d deliveries wait, the oldest for %s", r.Outbox.Waiting, span(r.Outbox.Oldest))
 	} else {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"engramd/internal/relay/control"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys"
+	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/engine"
 )
@@ -49,7 +51,15 @@ func (c *backupCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Stdout, "backup: %s, %d bytes, opened again and verified\n", c.file, info.Size())
+	n, rotten, err := c.verify(ctx)
+	if err != nil {
+		return fmt.Errorf("the backup %s is written, and could not be verified: %w", c.file, err)
+	}
+	verdict := fmt.Sprintf("opened again, %d events and versions verified", n)
+	if len(rotten) > 0 {
+		verdict = fmt.Sprintf("NOT GOOD: %d of %d events and versions are damaged, as they are in the database", len(rotten), n)
+	}
+	fmt.Fprintf(c.Stdout, "backup: %s, %d bytes, %s\n", c.file, info.Size(), verdict)
 	if version, older := s.Older(); older {
 		fmt.Fprintf(c.Stdout, "it is of version %d, as the database is: the engramd that wrote it opens it, and this one brings it up to date when it serves it\n", version)
 	}
@@ -62,6 +72,33 @@ func (c *backupCommand) Run(ctx context.Context) (err error) {
 	}
 	if len(keep) == 0 {
 		fmt.Fprintln(c.Stdout, "nothing else belongs to it: there are no key files in the data folder and no configuration file is in use")
+	}
+	return damagedEvents(c.Stdout, rotten)
+}
+
+// verify reads every event of the copy.
+func (c *backupCommand) verify(ctx context.Context) (n int64, rotten []store.Damaged, err error) {
+	s, err := openReading(ctx, c.cfg, func(o *sqlite.Options) { o.AsIs, o.Path = true, c.file })
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Verify(ctx)
+}
+
+// errRotten makes a command exit with 1 after it named damaged events.
+var errRotten = errors.New("events are damaged: keep an earlier backup, and bring the events from it or from whoever has them")
+
+// damagedEvents names damaged events; without any there is no error.
+func damagedEvents(out io.Writer, rotten []store.Damaged) error {
+	for _, one := range rotten[:min(len(rotten), store.MostProblems)] {
+		fmt.Fprintf(out, "damaged: %s\n", one)
+	}
+	if more := len(rotten) - store.MostProblems; more > 0 {
+		fmt.Fprintf(out, "damaged: %d more\n", more)
+	}
+	if len(rotten) > 0 {
+		return errRotten
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/keys"
 	"engramd/internal/relay/management"
+	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/engine"
 )
@@ -51,10 +52,17 @@ func (c *exportCommand) Run(ctx context.Context) (err error) {
 		}
 		return out.WriteByte('\n')
 	})
+	damaged := store.PartOf(err)
+	if damaged != nil {
+		err = nil
+	}
 	if err = errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("after %d events: %w", n, err)
 	}
 	fmt.Fprintf(c.Stderr, "export: %d events\n", n)
+	if damaged != nil {
+		return damagedEvents(c.Stderr, damaged.Events)
+	}
 	return nil
 }
 
@@ -125,6 +133,14 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 	for _, names := range report.SameNames {
 		fmt.Fprintf(c.Stdout, "names that look the same, from before such were refused: %s (engramctl identity delete frees one)\n", strings.Join(names, ", "))
 	}
+	_, rotten, err := s.Verify(ctx)
+	if err != nil {
+		return fmt.Errorf("the check could not be made to its end: %w", err)
+	}
+	bad := damagedEvents(c.Stdout, rotten)
+	if bad != nil {
+		fmt.Fprintf(c.Stdout, "what to do: %s\n", store.AdviceHeal)
+	}
 	unfit, unseen, err := c.keys(ctx, s)
 	if err != nil {
 		return err
@@ -132,8 +148,8 @@ func (c *checkCommand) Run(ctx context.Context) (err error) {
 	for _, err := range unseen {
 		fmt.Fprintf(c.Stdout, "not checked: %v here\n", err)
 	}
-	if report.OK() && len(unfit) == 0 {
-		fmt.Fprintln(c.Stdout, "ok: integrity, indexes, gate classes, tags, heads, contract states and keys")
+	if report.OK() && len(unfit) == 0 && bad == nil {
+		fmt.Fprintln(c.Stdout, "ok: integrity, indexes, sums, ids and signatures, gate classes, tags, heads, contract states and keys")
 		return c.readable()
 	}
 	for _, err := range unfit {

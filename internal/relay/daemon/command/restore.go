@@ -89,11 +89,14 @@ func (c *restoreCommand) look(ctx context.Context, path string) (report store.Re
 	if err != nil {
 		return report, err
 	}
-	report, err = s.Check(ctx)
+	var rotten []store.Damaged
+	if report, err = s.Check(ctx); err == nil {
+		_, rotten, err = s.Verify(ctx)
+	}
 	if err = errors.Join(err, s.Close()); err != nil {
 		return report, err
 	}
-	damaged := false
+	damaged := damagedEvents(c.Stdout, rotten) != nil
 	for _, p := range report.Problems {
 		fmt.Fprintf(c.Stdout, "%s: %s\n", p.Check, p.Detail)
 		damaged = damaged || p.Check != "class" || p.Advice == store.AdviceRebuild

@@ -1,10 +1,12 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,4 +56,24 @@ func waitMetric(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("no line %q:\n%s", line, text)
 		}
 	}
+}
+
+// flip is `flip FILE TEXT [BYTES]`: it flips a bit of the text in the file where
+// it first stands, or so many bytes behind it.
+func flip(ts *testscript.TestScript, _ bool, args []string) {
+	path := ts.MkAbs(args[0])
+	file, err := os.ReadFile(path)
+	ts.Check(err)
+	at := bytes.Index(file, []byte(args[1]))
+	if at < 0 {
+		ts.Fatalf("%s does not have %s", args[0], args[1])
+	}
+	at += len(args[1]) - 2 // a digit stays none, and JSON stays JSON
+	if len(args) > 2 {
+		behind, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		at += behind
+	}
+	file[at] ^= 1 << 4
+	ts.Check(os.WriteFile(path, file, 0o600))
 }

@@ -69,7 +69,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": startDaemon, "signal": signalDaemon, "ends": endsDaemon, "logs": logsDaemon, "events": writeEvents, "manage": manage,
 			"master": setMaster, "contract": contract, "recalls": recalls, "self": self, "scrape": scrape, "documented": documented, "keyless": keyless, "alike": alike,
-			"info": info, "metric": waitMetric, "kill9": killDaemon, "word": lossWord,
+			"info": info, "metric": waitMetric, "kill9": killDaemon, "word": lossWord, "flip": flip,
 		},
 	})
 }
