@@ -24,6 +24,7 @@ type archive struct {
 	Known   known
 	Chores  chores
 	Others  Participants
+	room    room
 	current *Pending // being applied
 }
 

@@ -96,6 +96,7 @@ func (a *archive) supersede(h head, r *record.Record) error {
 		return err
 	}
 	a.Known.History = true
+	a.room.take(r)
 	if err := a.dropEvent(h.seq, r, false, nil); err != nil {
 		return err
 	}
@@ -126,6 +127,7 @@ func (a *archive) keepVersion(r *record.Record) error {
 		return err
 	}
 	a.Known.History = true
+	a.room.take(r)
 	a.Usage.Count(record.Pubkey(r.Pubkey), 1, int64(len(r.JSON)))
 	a.Chores.expiresAt(r.Expires)
 	return nil

@@ -16,6 +16,7 @@ import (
 const (
 	sqlBeyondVersions = `SELECT seq, pubkey, length(json) FROM history WHERE kind = ? AND pubkey = ? AND d = ?
 		ORDER BY created_at DESC, id LIMIT -1 OFFSET ?`
+	sqlVersions = `SELECT count(*) FROM history WHERE kind = ? AND pubkey = ? AND d = ?`
 	// The kinds are those of the partial index history_age.
 	sqlBeyondDays = `SELECT seq, pubkey, length(json) FROM history WHERE kind NOT IN (30090, 30091) AND superseded_at <= ?
 		ORDER BY superseded_at LIMIT ?`
@@ -30,8 +31,62 @@ func (a *archive) pruneAddress(r *record.Record) error {
 	if record.IsContract(r.Event.Kind) {
 		return nil
 	}
-	_, err := a.RemoveHistory(byPruning, sqlBeyondVersions, int64(r.Event.Kind), r.Pubkey, r.D, int64(a.Options().Versions))
+	most := int64(a.Options().Versions)
+	if a.room.left(r, most) > 0 {
+		return nil
+	}
+	address := []engine.Value{int64(r.Event.Kind), r.Pubkey, r.D}
+	_, err := a.RemoveHistory(byPruning, sqlBeyondVersions, append(address, most)...)
+	if err != nil || most <= walked {
+		return err
+	}
+	n, err := a.Conn().Number(sqlVersions, address...)
+	if err == nil {
+		a.room.of(r, most, most-n)
+	}
 	return err
+}
+
+// Of addresses beyond the last ones, and of a bound that is as quickly walked, it is not
+// known how many versions there may still be.
+const (
+	walked     = 500
+	rememberAt = 1 << 12
+)
+
+// room is how many more versions surely fit at an address, so that a write does not
+// look at all that are there. What is removed makes more room than is known.
+type room struct {
+	most int64 // what the rest is of
+	at   map[string]int64
+}
+
+func roomKey(r *record.Record) string {
+	return fmt.Sprintf("%d %s %v", r.Event.Kind, r.Pubkey, r.D)
+}
+
+func (m *room) left(r *record.Record, most int64) int64 {
+	if m.most != most {
+		m.at = nil
+	}
+	return m.at[roomKey(r)]
+}
+
+func (m *room) of(r *record.Record, most, left int64) {
+	if m.most = most; m.at == nil || len(m.at) >= rememberAt {
+		m.at = map[string]int64{}
+	}
+	m.at[roomKey(r)] = left
+}
+
+// take is told of each version that is kept.
+func (m *room) take(r *record.Record) {
+	if len(m.at) == 0 {
+		return
+	}
+	if left, known := m.at[roomKey(r)]; known {
+		m.at[roomKey(r)] = left - 1
+	}
 }
 
 // RemoveHistory removes the versions that a query selects as seq, pubkey,
