@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
@@ -29,6 +30,7 @@ func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sq
 	if err != nil {
 		return nil, err
 	}
+	start := time.Now()
 	s, err := openReading(ctx, cfg, func(o *sqlite.Options) { o.Scratch = scratch })
 	if err != nil {
 		return nil, err
@@ -38,7 +40,7 @@ func openAnyVersion(ctx context.Context, cfg *config.Config, out io.Writer) (*sq
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
-		fmt.Fprintf(out, "the database is of version %d and stays so: this is read from a copy of it, brought up to version %d as the next start of engramd serve does\n", version, latest)
+		fmt.Fprintf(out, "the database is of version %d and stays so: this is read from a copy of it, brought up to version %d as the next start of engramd serve does; that took %.1f s, with the copying\n", version, latest, time.Since(start).Seconds())
 	}
 	return s, nil
 }
