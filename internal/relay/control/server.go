@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"engramd/internal/relay/ingest"
@@ -59,6 +60,9 @@ type Server struct {
 	serving  sync.WaitGroup
 }
 
+// ErrNoSocket means that the file system of the data folder has no Unix sockets.
+var ErrNoSocket = errors.New("the file system of the data folder takes no socket")
+
 // Listen accepts commands from now on. It replaces a socket in the folder,
 // which was left by a daemon that has ended.
 func Listen(ctx context.Context, o Options) (*Server, error) {
@@ -74,7 +78,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "unix", at)
 	if err != nil {
-		return nil, fmt.Errorf("control socket: %w", err)
+		return nil, notListening(err)
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false) // Close removes it by its real path
 	if err := os.Chmod(path, 0o600); err != nil {
@@ -87,6 +91,14 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	}
 	s.serving.Go(func() { s.accept(ctx) })
 	return s, nil
+}
+
+// notListening says why there is no socket.
+func notListening(err error) error {
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) { // which vfat says
+		return fmt.Errorf("%w: %w", ErrNoSocket, err)
+	}
+	return fmt.Errorf("control socket: %w", err)
 }
 
 // socketAddress returns the address of the control socket. If the path is too

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -77,5 +78,17 @@ func closeServer(ctx context.Context, srv *http.Server) {
 	defer cancel()
 	if srv.Shutdown(ctx) != nil {
 		_ = srv.Close() // cuts off who is still asking
+	}
+}
+
+// beside is about how many files the relay has open beside its connections.
+const beside = 64
+
+// filesAtOnce warns where fewer connections can be open than the limits say: the rest
+// waits in the system, and nobody is told.
+func filesAtOnce(log *slog.Logger, open uint64, connections int) {
+	if uint64(connections)+beside > open {
+		log.Warn("fewer connections can be open than limits.connections says: raise the process's limit of open files (LimitNOFILE of the service, ulimit -n)",
+			"open_files", open, "connections", connections)
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
@@ -150,10 +152,16 @@ func (p *process) start(ctx context.Context) (err error) {
 	if err := p.openRelay(ctx); err != nil {
 		return err
 	}
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		filesAtOnce(p.log, files.Cur, p.cfg.Bounds().Connections)
+	}
 	if p.control, err = control.Listen(ctx, control.Options{
 		Dir: p.cfg.Data, Importer: ingest.New(p.store, p.snapshots.imports), Snapshots: p.snapshots.service, Log: p.log,
 		Orders: slices.Concat(p.snapshots.orders(), p.keys.orders(p.contracts.outbox), p.contracts.orders(), p.member.orders(), p.orders()),
-	}); err != nil {
+	}); errors.Is(err, control.ErrNoSocket) {
+		p.log.Warn("commands that ask the running relay do not reach it", "err", err)
+	} else if err != nil {
 		return err
 	}
 	p.openSurfaces()
