@@ -21,6 +21,7 @@ import (
 type View struct {
 	c       *engine.Conn
 	reader  *query.Reader
+	scope   gate.Scope
 	number  int64  // of the agent; 0 when no event is by it or names it
 	agent   []byte // 32
 	at      int64  // arrived up to this; all when MaxInt64
@@ -45,7 +46,7 @@ func (h *Reader) Capture(ctx context.Context, scope gate.Scope, q store.CaptureQ
 		return fmt.Errorf("%w: the agent is no pubkey", store.ErrFilter)
 	}
 	return h.Reader.DB.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
-		v := &View{c: c, reader: h.Reader, agent: agent, at: math.MaxInt64, now: h.Reader.Clock().Unix(), entries: map[store.Part][]entryAt{}}
+		v := &View{c: c, reader: h.Reader, scope: scope, agent: agent, at: math.MaxInt64, now: h.Reader.Clock().Unix(), entries: map[store.Part][]entryAt{}}
 		var err error
 		if v.number, err = c.Number(`SELECT num FROM pubkeys WHERE key = ?`, agent); err != nil {
 			return err
@@ -82,13 +83,13 @@ func (v *View) Each(ctx context.Context, p store.Part, fn func(json []byte) erro
 		if at < 0 {
 			table, from, seq = "history", query.FromHistory, -int64(at)
 		}
-		text := "SELECT " + query.Columns(gate.Operator(), nostr.Filter{}, from) + " FROM " + table + " AS e WHERE e.seq = ?"
+		text := "SELECT " + query.Columns(v.scope, nostr.Filter{}, from) + " FROM " + table + " AS e WHERE e.seq = ?"
 		err := v.c.Query(ctx, text, []engine.Value{seq}, func(row engine.Row) error {
 			var e query.Entry
 			if err := e.Scan(row); err != nil {
 				return err
 			}
-			sound, damaged, err := v.reader.Sift(v.c, gate.Operator(), &e, from)
+			sound, damaged, err := v.reader.Sift(v.c, v.scope, &e, from)
 			if err != nil || !sound {
 				return query.Lacking(damaged, true, err)
 			}
