@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released install deb portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop harness-deps harness-test web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring siege releases clean
+.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released install deb portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop harness-deps harness-test web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring soak-power siege releases clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -289,7 +289,7 @@ microbench: ## go test -bench of all packages
 # The long forms, one after the other; make nightly takes one of them each night.
 SOAK = ENGRAMD_SOAK=1 ENGRAMD_BUILT=$(CURDIR)/bin/test $(GO) test -tags "$(TAGS) nightly" -vet=off -count 1 -v -timeout 3h
 
-soak: soak-crash soak-gate soak-contracts soak-writers soak-ring ## every part of the soak
+soak: soak-crash soak-gate soak-contracts soak-writers soak-ring soak-power ## every part of the soak
 
 soak-crash: watched-programs ## crash rounds, and sessions that last
 	ENGRAMD_RACE=1 ENGRAMD_CRASH_ROUNDS=$(ROUNDS) $(SOAK) -run 'Crash|Restore|Reader|Hostile|Session' ./internal/e2e/crash ./internal/e2e/hostile
@@ -305,6 +305,9 @@ soak-writers: ## writers with one base
 
 soak-ring: watched-programs ## relays in a ring
 	ENGRAMD_RACE=1 $(SOAK) -run 'TestRing' ./internal/e2e/replica
+
+soak-power: test-programs ## power cuts at 2,000 moments
+	$(SOAK) -run 'TestPower_Cuts' ./internal/e2e/power
 
 # SIEGE=short takes about two minutes and leaves docs alone.
 siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks/SIEGE.md

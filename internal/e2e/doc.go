@@ -4,6 +4,7 @@
 //   - gate: nobody but the parties learns of a gated event, by any way out
 //   - crash: what was acknowledged survives kills, power cuts, full disks,
 //     deletions cut short, restores and databases of older versions
+//   - power: what a disk holds when the power goes between any two of its calls
 //   - hostile: what one client does costs no other
 //   - conformance: the protocol, and the faults of khatru that must not return
 //   - contracts: contract memory over every surface

@@ -33,9 +33,9 @@ func TestCrash_NothingAcknowledgedIsLost(t *testing.T) {
 	const writers = 4
 	rng := rand.New(rand.NewPCG(rig.Seed(t), 1))
 	rounds := crashRounds(t)
-	books := make([]*ledger, writers)
+	books := make([]*rig.Ledger, writers)
 	for i := range books {
-		books[i] = newLedger(uint64(1000+i), rng.Uint64())
+		books[i] = rig.NewLedger(uint64(1000+i), rng.Uint64())
 	}
 	const unpruned = "ENGRAMD_HISTORY_VERSIONS=1000000"                     // pruning would look like loss
 	options := relaytest.Options{Build: rig.Plain, Env: []string{unpruned}} // it starts a hundred times
@@ -52,7 +52,7 @@ func TestCrash_NothingAcknowledgedIsLost(t *testing.T) {
 	}
 	total := 0
 	for _, b := range books {
-		total += b.acknowledged()
+		total += b.Acknowledged()
 	}
 	if total < rounds {
 		t.Errorf("only %d events were acknowledged in %d rounds: the test proves nothing", total, rounds)
@@ -66,7 +66,7 @@ func TestCrash_NothingAcknowledgedIsLost(t *testing.T) {
 // publishUntilKilled lets every ledger publish on a connection of its own and
 // kills the relay a moment after target OKs have arrived, so that the kill
 // falls anywhere between two commits or into one.
-func publishUntilKilled(t *testing.T, relay *relaytest.Child, books []*ledger, target int, extra time.Duration) {
+func publishUntilKilled(t *testing.T, relay *relaytest.Child, books []*rig.Ledger, target int, extra time.Duration) {
 	t.Helper()
 	oks := make(chan struct{}, 1024)
 	var publishing sync.WaitGroup
@@ -77,7 +77,7 @@ func publishUntilKilled(t *testing.T, relay *relaytest.Child, books []*ledger, t
 		}
 		publishing.Go(func() {
 			defer c.Close()
-			b.publish(c, oks)
+			b.Publish(c, 0, oks)
 		})
 	}
 	stopped := make(chan struct{})
@@ -116,7 +116,7 @@ func publishUntilKilled(t *testing.T, relay *relaytest.Child, books []*ledger, t
 
 // verifyLedgers compares what the relay holds after a restart with what it has
 // acknowledged.
-func verifyLedgers(t *testing.T, relay *relaytest.Child, books []*ledger) {
+func verifyLedgers(t *testing.T, relay *relaytest.Child, books []*rig.Ledger) {
 	t.Helper()
 	if r := relay.Run(nil, "check", "--data", relay.Data); r.Code != 0 {
 		t.Errorf("engramd check: exit code %d\n%s%s", r.Code, r.Stdout, r.Stderr)
@@ -124,9 +124,11 @@ func verifyLedgers(t *testing.T, relay *relaytest.Child, books []*ledger) {
 	heads := rig.Exported(t, relay)
 	all := rig.Exported(t, relay, "--history")
 	for _, b := range books {
-		b.verify(t, heads, all)
-		c := rig.Dial(t, relay, b.key, b.owner)
-		b.verifyReads(t, c, heads)
+		for _, wrong := range b.Verify(heads, all, 0, 0) {
+			t.Error(wrong)
+		}
+		c := rig.Dial(t, relay, b.Key, b.Owner)
+		b.VerifyReads(t, c, heads)
 		c.Close()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -21,26 +22,37 @@ func Exported(t *testing.T, relay *relaytest.Child, flags ...string) map[string]
 	return parseJSONL(t, r.Stdout)
 }
 
-// parseJSONL reads events, one a line, and wants each id once.
-func parseJSONL(t *testing.T, text []byte) map[string]*nostr.Event {
+// Events are some by their ids.
+type Events = map[string]*nostr.Event
+
+func parseJSONL(t *testing.T, text []byte) Events {
 	t.Helper()
-	events := map[string]*nostr.Event{}
+	events, err := ParseEvents(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+// ParseEvents reads events, one a line, and wants each id once.
+func ParseEvents(text []byte) (Events, error) {
+	events := Events{}
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		ev := &nostr.Event{}
 		if err := json.Unmarshal(lines.Bytes(), ev); err != nil {
-			t.Fatalf("exported line %.200q: %v", lines.Bytes(), err)
+			return nil, fmt.Errorf("exported line %.200q: %w", lines.Bytes(), err)
 		}
 		if events[ev.ID] != nil {
-			t.Errorf("exported twice: %s", lines.Bytes())
+			return nil, fmt.Errorf("exported twice: %s", lines.Bytes())
 		}
 		events[ev.ID] = ev
 	}
 	if err := lines.Err(); err != nil {
-		t.Fatalf("read export: %v", err)
+		return nil, fmt.Errorf("read export: %w", err)
 	}
-	return events
+	return events, nil
 }
 
 // JSONL writes events, one a line.
