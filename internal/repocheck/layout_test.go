@@ -32,7 +32,7 @@ var within = map[string][]string{
 	"nips/nipae": {}, "nips/kind": {}, "nips/nip01": {}, "nips/nip77": {},
 	"protocol/schnorr": {}, "secrets": {}, "web": {},
 	// The relay's base knows neither its store nor its network.
-	"relay/config": {}, "relay/fairness": {}, "relay/gate": {}, "relay/retention": {}, "relay/memlimit": {}, "relay/httpauth": {},
+	"relay/config": {}, "relay/fairness": {}, "relay/gate": {}, "relay/retention": {}, "relay/memlimit": {}, "relay/httpauth": {}, "relay/clock": {},
 	"relay/metrics": {"relay/gate"},
 	"relay/policy":  {"relay/fairness", "relay/gate"},
 	"relay/store":   {"relay/fairness", "relay/gate", "relay/retention"},

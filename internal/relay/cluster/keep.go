@@ -48,7 +48,7 @@ func keep(ctx context.Context, n *Node) {
 
 // due returns what is to be said now.
 func (k *keeper) due() (out []Command) {
-	now := k.o.Clock()
+	now, confirmed := k.o.Clock(), k.o.Confirmed()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.announced {
@@ -77,7 +77,7 @@ func (k *keeper) due() (out []Command) {
 	case mine, log >= lease.until: // of a boot before, or of nobody
 		say(Lease{Epoch: lease.epoch + 1})
 	}
-	if k.seen.leads(k.o.NodeID, k.o.Boot, log) {
+	if confirmed && k.seen.leads(k.o.NodeID, k.o.Boot, log) {
 		if i := slices.IndexFunc(k.seen.members, func(m member) bool { return log-m.heard >= int64(strikeTime) }); i >= 0 {
 			say(Strike{Node: k.seen.members[i].id})
 		}
@@ -104,7 +104,7 @@ func trim(ctx context.Context, n *Node) {
 // Trim removes from the log what all members have made durable and what came
 // more than an hour ago, if this node leads.
 func (n *Node) Trim(ctx context.Context) error {
-	if !n.Leads() {
+	if !n.Leads() || !n.o.Confirmed() {
 		return nil
 	}
 	n.mu.Lock()

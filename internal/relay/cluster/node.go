@@ -39,6 +39,9 @@ func New(o Options) (*Node, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	if o.Confirmed == nil {
+		o.Confirmed = func() bool { return true }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

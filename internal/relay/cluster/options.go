@@ -27,6 +27,7 @@ type Options struct {
 	Version   uint64 // up to which cluster version this program can go
 	State     []byte // as it is stored with the database, nil for a new one
 	Executor  Executor
+	Confirmed func() bool      // whether the clock may be gone by: until it may, nobody is struck out and nothing trimmed; default: it may
 	Clock     func() time.Time // of the machine, default time.Now: its monotonic part carries the log's time on
 	Logger    *slog.Logger
 	Observe   Observer      // may be nil

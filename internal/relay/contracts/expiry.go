@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/relay/store"
 	"engramd/nips/niptemp"
 )
@@ -18,10 +20,42 @@ const (
 	longestWait = time.Minute
 )
 
-// isDue reports whether a contract has to expire now.
-func (m *mover) isDue(p *store.ContractPair) bool {
+// isOver reports whether a contract has to expire by the clock.
+func (m *mover) isOver(p *store.ContractPair) bool {
 	expires, _ := niptemp.Movers(niptemp.Status(p.Status), niptemp.Expired)
 	return expires && p.Deadline != 0 && m.clock().Unix() >= p.Deadline
+}
+
+// isDue reports whether a contract has to expire now. Without a clock that is
+// confirmed none has to.
+func (m *mover) isDue(p *store.ContractPair) bool { return m.isOver(p) && m.confirmed() }
+
+// Undecided reports whether an event is about a contract whose deadline is over by
+// a clock that is not confirmed: whether it came in time, nobody can say yet.
+func (m *mover) Undecided(ctx context.Context, ev *nostr.Event) (bool, error) {
+	if ev.Kind != niptemp.KindState || m.confirmed() {
+		return false, nil
+	}
+	keys := []string{ev.PubKey}
+	for _, tag := range ev.Tags {
+		if len(tag) > 1 && tag[0] == "p" && len(keys) < 3 && nostr.IsValidPublicKey(tag[1]) { // a decision names two
+			keys = append(keys, tag[1])
+		}
+	}
+	for i, poster := range keys {
+		for _, worker := range keys[i:] { // the same one twice: what he offers to anybody
+			p, err := m.store.ContractBetween(ctx, ev.Tags.GetD(), poster, worker)
+			if err != nil || p != nil && m.isOver(p) {
+				return err == nil, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// errUndecided answers a move that Undecided names.
+func errUndecided() *Error {
+	return Refuse(Unavailable, "clock not confirmed: by it the deadline is over, and nobody has decided that")
 }
 
 // Expire moves the contracts whose deadline has come, and reports when to come
@@ -29,6 +63,9 @@ func (m *mover) isDue(p *store.ContractPair) bool {
 func (m *mover) Expire(ctx context.Context) (next time.Duration, err error) {
 	for {
 		now := m.clock().Unix()
+		if !m.confirmed() {
+			return longestWait, nil
+		}
 		due, err := m.store.DueContracts(ctx, now, expireChunk)
 		if err != nil {
 			return longestWait, err

@@ -24,6 +24,7 @@ type mover struct {
 	relayKeys RelayKeys
 	turns     *fairness.Turns // for parsing, which is work of a processor
 	clock     func() time.Time
+	confirmed func() bool // the clock may be gone by
 	log       *slog.Logger
 
 	// locks put the moves of one contract, and the events that the server signs
@@ -63,6 +64,9 @@ func (s *Service) Move(ctx context.Context, c Caller, id string, r MoveRequest) 
 	}
 	if v.talk() {
 		return Contract{}, Refuse(Conflict, "No state of the contract is known: it begins with an open, which creates it.")
+	}
+	if s.isOver(v.ContractPair) { // else it would have expired by now
+		return Contract{}, errUndecided()
 	}
 	byParty, err := s.mayMove(ctx, v, r.Status)
 	if err != nil {

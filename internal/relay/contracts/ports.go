@@ -125,6 +125,7 @@ type Options struct {
 	Outbox     Outbox            // nil: nothing is published elsewhere or tried again
 	Guesses    *fairness.Guesses // counts ids that show their caller nothing; nil counts none
 	Clock      func() time.Time  // nil is time.Now
+	Confirmed  func() bool       // whether the clock may be gone by: until it may, no deadline is decided; nil: it may
 	Rand       io.Reader         // nil is crypto/rand.Reader
 	Limits     Limits
 	Log        *slog.Logger // nil discards

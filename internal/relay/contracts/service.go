@@ -42,6 +42,9 @@ func New(o Options) (*Service, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
+	if o.Confirmed == nil {
+		o.Confirmed = func() bool { return true }
+	}
 	if o.Rand == nil {
 		o.Rand = rand.Reader
 	}
@@ -55,7 +58,7 @@ func New(o Options) (*Service, error) {
 	a := &directory{identities: o.Identities, sealer: o.Sealer, writers: o.Writers, binds: fairness.NewRates(bindBudgets), clock: o.Clock}
 	pub := &publisher{store: o.Store, signer: o.Signer, relay: o.Relay, outbox: o.Outbox, clock: o.Clock, rand: o.Rand, log: o.Log}
 	m := &mover{
-		store: o.Store, agents: a, pub: pub, relayKeys: o.RelayKeys, turns: parse, clock: o.Clock, log: o.Log, wake: make(chan struct{}, 1),
+		store: o.Store, agents: a, pub: pub, relayKeys: o.RelayKeys, turns: parse, clock: o.Clock, confirmed: o.Confirmed, log: o.Log, wake: make(chan struct{}, 1),
 	}
 	rg := &register{store: o.Store, agents: a, mover: m, table: o.Table, guesses: o.Guesses}
 	s := &Service{

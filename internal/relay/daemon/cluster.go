@@ -22,7 +22,8 @@ import (
 // nodes is zero.
 type member struct {
 	common
-	dir     string // of the data
+	dir     string           // of the data
+	machine func() time.Time // its clock
 	me      membership.Identity
 	name    string // for people
 	conn    *jetstream.Conn
@@ -42,7 +43,7 @@ func (m *member) now() time.Time {
 	if node := m.node.Load(); node != nil {
 		return node.Clock()
 	}
-	return time.Now()
+	return m.machine()
 }
 
 // halt ends the node, and the process.

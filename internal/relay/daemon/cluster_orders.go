@@ -143,7 +143,7 @@ func (p *process) orders() []control.Order {
 			s := status.Sources{
 				Version: p.version, Started: started, Ready: p.surfaces.bridge.Ready, Disk: func() int64 { return freeBytes(dir) },
 				Sessions: p.surfaces.sessions.Status, Undelivered: p.relay.Undelivered, Damaged: p.store.Rotten, Space: p.store.Space, Recent: p.store.Recent,
-				Metrics: p.metrics.Values, Replicas: p.replicas.set.Status,
+				Metrics: p.metrics.Values, Replicas: p.replicas.set.Status, Clock: p.clock.Status,
 			}
 			if !p.lead.alone() {
 				s.Cluster = p.member.report

@@ -47,12 +47,12 @@ func (c *contractMemory) open(ctx context.Context, cfg *config.Config, r *rules,
 	c.openOutbox(cfg)
 	c.service, err = contracts.New(contracts.Options{
 		Store: c.store, Relay: c.relay, Table: c.relay.Table, Signer: c.keys.agents, Sealer: identity.Sealer{Vault: c.keys.vault},
-		Identities: c.keys.agents, RelayKeys: c.keys.ring, Writers: &r.policy, Outbox: c.outbox, Guesses: guesses, Clock: c.member.now, Log: c.log, Limits: contracts.Limits{Event: cfg.Limits.MessageBytes},
+		Identities: c.keys.agents, RelayKeys: c.keys.ring, Writers: &r.policy, Outbox: c.outbox, Guesses: guesses, Clock: c.member.now, Confirmed: c.clock.Confirmed, Log: c.log, Limits: contracts.Limits{Event: cfg.Limits.MessageBytes},
 	})
 	if err != nil {
 		return err
 	}
-	if c.used, err = api.OpenUsed(ctx, c.store, config.HTTPWindow, c.member.now); err != nil {
+	if c.used, err = api.OpenUsed(ctx, calls{c.store, c.clock.Confirmed}, config.HTTPWindow, c.member.now); err != nil {
 		return err
 	}
 	c.api = api.New(api.Options{

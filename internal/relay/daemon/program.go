@@ -30,9 +30,14 @@ func (r *rules) programOptions(cfg *config.Config) plugin.Options {
 // their events again.
 func (r *rules) askProgram(ctx context.Context, ev *nostr.Event) (rejected bool, msg string) {
 	if rejected, msg = r.program.RejectEvent(ctx, ev); rejected {
-		r.policy.NotStored(fairness.From(ctx), ev)
+		r.notStored(ctx, ev)
 	}
 	return rejected, msg
+}
+
+// notStored gives the author back what was charged.
+func (r *rules) notStored(ctx context.Context, ev *nostr.Event) {
+	r.policy.NotStored(fairness.From(ctx), ev)
 }
 
 // withoutSecrets returns an environment without the daemon's own options and

@@ -88,6 +88,7 @@ func (p *process) apply(ctx context.Context, cfg *config.Config) error {
 	p.surfaces.bridge.SetProxy(proxyOf(cfg))
 	p.surfaces.bridge.SetLimits(bridgeLimits(cfg.Bounds()))
 	p.contracts.service.SetEventLimit(cfg.Limits.MessageBytes)
+	p.clock.future.Store(int64(cfg.Limits.Future))
 	p.memory.SetLimit(cfg.Limits.Memory)
 	p.metrics.Sessions.SetConnectionsLimit(cfg.Limits.Connections)
 	p.snapshots.service.Configure(settings)

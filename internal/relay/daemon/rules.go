@@ -85,7 +85,7 @@ func (r *rules) ruling(cfg *config.Config) management.Prepare {
 		o := wiring.PolicyOptions(cfg, r.relay.Names(), r.store.Approved)
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = lists.Authors, lists.BanAuthors, lists.Kinds, lists.BanKinds
 		o.Own = func(key string) bool { return r.keys.ring.Holds(key) }
-		o.Clock = r.member.now
+		o.Clock, o.Confirmed = r.member.now, r.clock.Confirmed
 		o.BannedEvents, o.AllowedEvents = lists.BannedEvents, lists.AllowedEvents
 		o.Provisioned = func(ctx context.Context, key string) (bool, error) { return r.keys.agents.Provisioned(ctx, key) }
 		compile := policy.New
@@ -114,13 +114,13 @@ func (r *rules) ruling(cfg *config.Config) management.Prepare {
 }
 
 // guard has the relay ask the rules.
-func (r *rules) guard(cfg *config.Config) {
+func (r *rules) guard(cfg *config.Config, doubts func(context.Context, *nostr.Event) (bool, string)) {
 	r.program.Set(r.programOptions(cfg))
 	rejects := r.policy.RejectEvent
 	if !r.lead.alone() && !bansAtOrigin(r.env) {
 		rejects = r.policy.AtOrigin // what lists decide is decided at the event's place
 	}
-	r.relay.Reject(rejects, r.askProgram)
+	r.relay.Reject(rejects, doubts, r.askProgram)
 	r.relay.OnNotStored(r.policy.NotStored)
 	r.relay.Hooks.RejectConnection = append(r.relay.Hooks.RejectConnection, r.blocked.rejects)
 }

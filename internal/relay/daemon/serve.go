@@ -57,6 +57,7 @@ type common struct {
 	metrics *metrics.Metrics
 	member  *member     // this process as one of several nodes
 	lead    *leadership // of these nodes
+	clock   *timekeeper
 	fail    func(error) // has the process end: it cannot go on
 }
 
@@ -94,8 +95,9 @@ type process struct {
 
 func newProcess(o Options) *process {
 	p := &process{signals: o.Signals, read: o.Reload, cfg: o.Config, failed: make(chan error, 4)}
-	c := common{version: o.Version, env: o.Env, log: newLogger(o.Stderr, o.Config, &p.level), metrics: metrics.New(o.Version), member: new(member), fail: p.fail}
+	c := common{version: o.Version, env: o.Env, log: newLogger(o.Stderr, o.Config, &p.level), metrics: metrics.New(o.Version), member: &member{machine: machineClock(o.Env)}, fail: p.fail}
 	c.lead = &c.member.leading
+	c.clock = newTimekeeper(c, o.Config)
 	p.common, c.member.common = c, c
 	p.shares.log, p.rules.common, p.broker.common, p.keys.common, p.contracts.common = c.log, c, c, c, c
 	p.snapshots.common, p.replicas.common = c, c
@@ -158,7 +160,7 @@ func (p *process) start(ctx context.Context) (err error) {
 	}
 	if p.control, err = control.Listen(ctx, control.Options{
 		Dir: p.cfg.Data, Importer: ingest.New(p.store, p.snapshots.imports), Snapshots: p.snapshots.service, Log: p.log,
-		Orders: slices.Concat(p.snapshots.orders(), p.keys.orders(p.contracts.outbox), p.contracts.orders(), p.member.orders(), p.orders()),
+		Orders: slices.Concat(p.snapshots.orders(), p.keys.orders(p.contracts.outbox), p.clock.orders(), p.contracts.orders(), p.member.orders(), p.orders()),
 	}); errors.Is(err, control.ErrNoSocket) {
 		p.log.Warn("commands that ask the running relay do not reach it", "err", err)
 	} else if err != nil {

@@ -72,6 +72,7 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 	database.Log, database.Observe, database.Clock = p.log, p.metrics.Store, p.member.now
 	p.store, err = sqlite.Open(ctx, sqlite.Options{
 		Options: database, Table: table, OnCommit: p.relay.Committed, Live: live, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
+		Confirmed: p.clock.Confirmed, Arrived: p.clock.arrived(p.lead.alone()),
 	})
 	if err != nil {
 		return err
@@ -99,6 +100,7 @@ func (p *process) openRules(ctx context.Context) error {
 	if err := p.member.run(ctx); err != nil {
 		return err
 	}
+	p.clock.start(p.lead.alone())
 	if err := p.rules.asShared(p.cfg); err != nil {
 		return err
 	}
@@ -110,7 +112,7 @@ func (p *process) openRules(ctx context.Context) error {
 
 // attach puts the relay over the database, and contract memory over both.
 func (p *process) attach(ctx context.Context) error {
-	p.rules.guard(p.cfg)
+	p.rules.guard(p.cfg, p.doubts)
 	p.lead.watch(p.relay)
 	if err := p.relay.Attach(p.store); err != nil {
 		return err
@@ -140,7 +142,7 @@ func (p *process) setPart(nodes int) {
 
 // following are the parts of the running daemon.
 func (p *process) following() wiring.Following {
-	return wiring.Following{Store: p.store, Table: p.relay.Table, Judge: wiring.AsAuthor(p.rules.copies.RejectEvent), Log: p.log, Observe: p.metrics.Replicas.ReplicaEvent}
+	return wiring.Following{Store: p.store, Table: p.relay.Table, Judge: wiring.AsAuthor(p.judgeCopy), Log: p.log, Observe: p.metrics.Replicas.ReplicaEvent}
 }
 
 // surfaces are what clients talk to.
@@ -167,7 +169,7 @@ func (p *process) openSurfaces() {
 	}
 	s.bridge = relayhttp.New(relayhttp.Options{
 		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg), Local: cfg.Local(),
-		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, Limits: bridgeLimits(cfg.Bounds()),
+		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, Late: p.clock.late, Limits: bridgeLimits(cfg.Bounds()),
 		Management: p.rules.admin, Used: p.rules.used, UsedElsewhere: p.contracts.usedElsewhere(), API: p.contracts.api, Web: page, Shares: p.shares.all, Pressed: p.memory.Pressed,
 		Log: p.log, Metrics: p.metrics, Tags: s.tags, Access: cfg.Log.Access,
 	})

@@ -45,6 +45,7 @@ func (k *snapshotKeeper) open(cfg *config.Config, names relay.Names, s *sqlite.S
 	o.Sign = func(ev *nostr.Event) error { return own.ring.Sign(ev) }
 	o.Trusted = func(ctx context.Context) ([]string, error) { return own.ring.Trusted(ctx) }
 	o.Process = fmt.Sprintf("that is the running relay (pid %d), which takes it at its start", os.Getpid())
+	o.Clock, o.Confirmed = k.member.now, k.clock.Confirmed
 	o.Store, o.Rules, o.Events, o.Metrics, o.Log = s, k.imports, events, k.metrics.Snapshots, k.log
 	k.service = snapshots.New(o)
 	return nil

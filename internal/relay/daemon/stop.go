@@ -88,7 +88,7 @@ func (p *process) stop(patience time.Duration) error {
 //  1. deadlines are looked after no more, the outbox stops; what it has not delivered is delivered after the next start
 //  2. the write policy program ends: nobody is left to ask it
 //  3. a node executes no more
-//  4. the store commits what waits, checkpoints and closes
+//  4. the store commits what waits, checkpoints and closes; the time is noted
 //  5. live dispatch ends
 //  6. the events broker is told what it has not been told yet, for a second at most
 func (p *process) sink() (err error) {
@@ -98,6 +98,7 @@ func (p *process) sink() (err error) {
 	if p.store != nil {
 		err = p.store.Close()
 	}
+	p.clock.close()
 	if p.attached {
 		p.relay.Close()
 	}

@@ -82,6 +82,7 @@ type Options struct {
 	Web Web
 
 	Clock   func() time.Time // nil means time.Now
+	Late    func() bool      // whether the clock is behind what has arrived; nil: it is not
 	Log     *slog.Logger     // nil means none
 	Tags    *redact.Tags     // how the log names keys; nil names none
 	Access  bool             // see SetAccess
@@ -95,6 +96,7 @@ type Handler struct {
 	taken   map[string]bool // patterns of mux
 	proxy   atomic.Pointer[Proxy]
 	probe   probe
+	late    func() bool // see Options
 	pending *pending
 	log     *slog.Logger
 	tags    *redact.Tags
@@ -128,7 +130,7 @@ func New(o Options) *Handler {
 			signatures: signatures{o.Names, o.Clock},
 		},
 	}
-	h.probe.clock = o.Clock
+	h.probe.clock, h.late = o.Clock, o.Late
 	h.documents.template = template.Must(template.New("page").Parse(pageHTML)) // it is part of the program, and tested
 	h.SetAccess(o.Access)
 	h.SetProxy(o.Proxy)

@@ -55,19 +55,28 @@ func (h *Handler) healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // Ready reports whether events would be taken: the database is writable, has
-// room for one, and the daemon is not shutting down.
+// room for one, the clock is not behind, and the daemon is not shutting down.
 func (h *Handler) Ready(ctx context.Context) error {
 	if h.in.draining.Load() {
 		return errDraining
 	}
-	err, news := h.probe.ready(ctx, h.in.relay.Ready)
+	err, news := h.probe.ready(ctx, h.takes)
 	if news {
 		h.log.Warn("not ready", "err", err)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errLate) {
 		return errUnwritable
 	}
-	return nil
+	return err
+}
+
+// takes asks the database, and the clock.
+func (h *Handler) takes(ctx context.Context) error {
+	err := h.in.relay.Ready(ctx)
+	if err == nil && h.late != nil && h.late() {
+		err = errLate
+	}
+	return err
 }
 
 // readyz answers with the result of Ready.
@@ -84,4 +93,5 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 var (
 	errDraining   = errors.New("the relay is shutting down")
 	errUnwritable = errors.New("the database takes no writes")
+	errLate       = errors.New("the clock is behind what has arrived: writes would be refused as from the future")
 )

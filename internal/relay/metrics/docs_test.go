@@ -21,6 +21,7 @@ func described(t *testing.T) map[string]string {
 	m := New("test")
 	m.WatchSizes(Sizes{})
 	m.WatchReads(func() Reads { return Reads{} })
+	m.WatchClock(func() bool { return true })
 	m.WatchReady(func() bool { return true })
 	m.Store.QueryDone("query", 0, "")
 	m.Snapshots.SnapshotDone("gc", "ok", time.Unix(0, 0), 0)

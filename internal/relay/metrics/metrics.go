@@ -28,6 +28,8 @@ type Metrics struct {
 	// ReloadDone counts one SIGHUP: ok, or refused because the new configuration
 	// was bad and the old one stays in force.
 	ReloadDone func(ok bool)
+	// ClockJumped counts one jump of the clock.
+	ClockJumped func()
 
 	Sessions   *Sessions
 	Relay      *Relay
@@ -56,9 +58,10 @@ func New(version string) *Metrics {
 	r.MustRegister(info, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &Metrics{
-		registry:   r,
-		ReloadDone: r.okOrRefused("engramd_config_reloads_total", "Configuration reloads (SIGHUP), by outcome."),
-		Sessions:   newSessions(r, waiting.QueueAdd), Relay: newRelay(r), HTTP: newHTTP(r), Admin: newAdmin(r), Store: newStore(r, waiting), Broker: newBroker(r),
+		registry:    r,
+		ReloadDone:  r.okOrRefused("engramd_config_reloads_total", "Configuration reloads (SIGHUP), by outcome."),
+		ClockJumped: newClock(r),
+		Sessions:    newSessions(r, waiting.QueueAdd), Relay: newRelay(r), HTTP: newHTTP(r), Admin: newAdmin(r), Store: newStore(r, waiting), Broker: newBroker(r),
 		Outbox: newOutbox(r), Replicas: newReplicas(r), ClusterLog: newClusterLog(waiting), Program: newProgram(r), Snapshots: newSnapshots(r),
 	}
 }

@@ -71,7 +71,8 @@ func newSnapshots(r registry) *Snapshots {
 // SnapshotDone counts one operation on snapshots: "create", "scheduled",
 // "verify", "repair", "rollback", "replace", "delete" or "gc", with its
 // outcome: "ok", "unchanged" (nothing new to be kept), "invalid" (the bundle
-// does not verify), "busy" (somebody else had the lock) or "failed".
+// does not verify), "busy" (somebody else had the lock, or the
+// clock is not confirmed) or "failed".
 func (s *Snapshots) SnapshotDone(operation, outcome string, at time.Time, took time.Duration) {
 	operation = snapshotOperationLabel.of(operation)
 	s.operations.WithLabelValues(operation, snapshotOutcomeLabel.of(outcome)).Inc()

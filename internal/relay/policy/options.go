@@ -76,6 +76,9 @@ type Options struct {
 	Provisioned func(ctx context.Context, key string) (bool, error)
 	// Clock is the relay's; nil means time.Now.
 	Clock func() time.Time
+	// Confirmed reports whether the clock may be gone by: what is refused by one that
+	// may not is refused for now only. nil means that it may.
+	Confirmed func() bool
 }
 
 // rules is Options in the form that decisions need.
@@ -139,6 +142,9 @@ func (r *rules) fillIn() {
 	}
 	if r.Clock == nil {
 		r.Clock = time.Now
+	}
+	if r.Confirmed == nil {
+		r.Confirmed = func() bool { return true }
 	}
 }
 

@@ -75,7 +75,7 @@ func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string
 		switch {
 		case at > 0 && at < math.MaxInt64:
 			if at <= p.Clock().Unix() {
-				return true, "invalid: the event has expired"
+				return p.byClock("invalid: the event has expired")
 			}
 		case !p.Import: // what another relay has taken is kept as it is
 			return true, "invalid: the expiration tag holds no time: give unix seconds, or leave it out"
@@ -89,9 +89,17 @@ func (p *Policy) rejectExpired(_ context.Context, ev *nostr.Event) (bool, string
 // their time has come.
 func (p *Policy) rejectFuture(_ context.Context, ev *nostr.Event) (bool, string) {
 	if int64(ev.CreatedAt) > p.Clock().Add(p.Future).Unix() {
-		return true, "invalid: created_at is more than " + p.Future.String() + " ahead of this relay's clock"
+		return p.byClock("invalid: created_at is more than " + p.Future.String() + " ahead of this relay's clock")
 	}
 	return false, ""
+}
+
+// byClock rejects an event for its time, which may be right if the clock is not.
+func (p *Policy) byClock(why string) (bool, string) {
+	if !p.Confirmed() {
+		why = "error: clock not confirmed"
+	}
+	return true, why
 }
 
 // rejectProtected rejects protected events (NIP-70) from others than their

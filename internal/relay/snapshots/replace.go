@@ -86,6 +86,9 @@ func (s *Service) replace(ctx context.Context, l *snapshot.Lock, q ReplaceReques
 func (s *Service) sweep(ctx context.Context, places []snapshot.Place, p snapshot.Policy, wait time.Duration) (all []snapshot.Swept, err error) {
 	began := s.clock()
 	defer func() { s.counted("gc", began, err) }()
+	if !s.confirmed() {
+		return nil, ErrClock
+	}
 	var errs []error
 	told := notify.GC{Agents: len(places)}
 	for _, place := range places {
@@ -95,7 +98,11 @@ func (s *Service) sweep(ctx context.Context, places []snapshot.Place, p snapshot
 		lock, err := s.bundles.Lock(ctx, place.Tenant, place.Agent, wait)
 		if err == nil {
 			var swept snapshot.Swept
-			swept, err = lock.Sweep(s.clock(), p)
+			if now := s.clock(); s.confirmed() {
+				swept, err = lock.Sweep(now, p)
+			} else {
+				err = ErrClock
+			}
 			err = errors.Join(err, lock.Unlock())
 			all = append(all, swept)
 			told.Deleted += len(swept.Deleted)

@@ -29,6 +29,8 @@ var (
 	// ErrPartial means that a bundle holds only a part of the agent's memory, so
 	// that nothing can be taken away by it.
 	ErrPartial = errors.New("the snapshot holds only what one owner may read, or what those relays had that answered: it can repair, and not roll back")
+	// ErrClock means that retention waits for a clock that is confirmed.
+	ErrClock = errors.New("clock not confirmed: no snapshot is removed until it is (engramd clock accept)")
 	// ErrNotHere means that the request cannot be told from another's snapshots.
 	ErrNotHere = errors.New("which snapshot? An id or a file is needed")
 )
@@ -65,6 +67,9 @@ type Options struct {
 	Metrics  *metrics.Snapshots // nil counts nothing
 	Log      *slog.Logger       // nil logs nothing
 	Clock    func() time.Time   // nil means time.Now
+	// Confirmed reports whether the clock may be gone by: until it may, retention
+	// removes nothing. nil means that it may.
+	Confirmed func() bool
 }
 
 // Service executes operations on snapshots. Its methods may be called
@@ -82,6 +87,8 @@ type Service struct {
 	metrics  *metrics.Snapshots
 	log      *slog.Logger
 	clock    func() time.Time
+
+	confirmed func() bool
 }
 
 // New returns a Service.
@@ -89,10 +96,13 @@ func New(o Options) *Service {
 	s := &Service{
 		shelf: shelf{bundles: o.Bundles, trusted: o.Trusted}, store: o.Store, rules: o.Rules, software: o.Software, sign: o.Sign, process: o.Process,
 		events: o.Events, metrics: cmp.Or(o.Metrics, metrics.None().Snapshots), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)), clock: o.Clock,
-		changed: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), confirmed: o.Confirmed,
 	}
 	if s.clock == nil {
 		s.clock = time.Now
+	}
+	if s.confirmed == nil {
+		s.confirmed = func() bool { return true }
 	}
 	s.settings.Store(&o.Settings)
 	return s
@@ -127,7 +137,7 @@ func outcome(err error) string {
 		return "unchanged"
 	case errors.Is(err, bundle.ErrInvalid), errors.Is(err, bundle.ErrChanged):
 		return "invalid"
-	case errors.Is(err, snapshot.ErrHeld):
+	case errors.Is(err, snapshot.ErrHeld), errors.Is(err, ErrClock):
 		return "busy"
 	}
 	return "failed"

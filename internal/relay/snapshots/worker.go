@@ -55,8 +55,10 @@ func (w *Worker) Run(ctx context.Context) {
 func (w *Worker) turn(ctx context.Context) time.Duration {
 	o := w.s.Settings()
 	if now := w.s.clock(); o.GCInterval > 0 && due(w.swept, o.GCInterval, now) <= 0 {
-		w.swept = now
-		if _, err := w.s.Sweep(ctx, o.Policy); err != nil && ctx.Err() == nil {
+		_, err := w.s.Sweep(ctx, o.Policy)
+		if w.swept = now; errors.Is(err, ErrClock) {
+			w.swept = now.Add(min(o.GCInterval, clockWait) - o.GCInterval)
+		} else if err != nil && ctx.Err() == nil {
 			w.s.log.Warn("retention of snapshots is not complete", "err", err)
 		}
 	}
@@ -78,9 +80,13 @@ func (w *Worker) turn(ctx context.Context) time.Duration {
 	return max(next, 0)
 }
 
-// due returns how long it is until something that was last done at a time.
+// clockWait is how soon retention that waits for the clock is tried again.
+const clockWait = time.Minute
+
+// due returns how long it is until something that was last done at a time. One that
+// has not come yet is of a clock that was wrong.
 func due(last time.Time, every time.Duration, now time.Time) time.Duration {
-	if last.IsZero() {
+	if last.IsZero() || last.After(now) {
 		return 0
 	}
 	return last.Add(every).Sub(now)

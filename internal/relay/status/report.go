@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/relay/clock"
 	"engramd/internal/relay/replica"
 	"engramd/internal/relay/websocket"
 )
@@ -17,6 +18,7 @@ type Report struct {
 	Ready   bool    `json:"ready"`
 	Why     string  `json:"why,omitempty"` // it is not
 
+	Clock   clock.Status     `json:"clock"`
 	Clients websocket.Status `json:"clients"`
 	Slow    Slow             `json:"slow"`
 	Full    Full             `json:"full"`

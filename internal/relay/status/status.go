@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"engramd/internal/relay/clock"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/replica"
 	"engramd/internal/relay/store"
@@ -33,6 +34,7 @@ type Sources struct {
 	Recent      func(most int) store.Recent
 	Replicas    func() []replica.Status
 	Cluster     func() *Cluster // nil: there is no other node
+	Clock       func() clock.Status
 	Metrics     func(names []string) (map[string][]metrics.Value, error)
 }
 
@@ -43,7 +45,7 @@ func (s *Sources) Report(ctx context.Context, top int) (*Report, error) {
 	if err := s.Ready(ctx); err != nil {
 		out.Ready, out.Why = false, err.Error()
 	}
-	out.Clients = s.Sessions(top)
+	out.Clock, out.Clients = s.Clock(), s.Sessions(top)
 	space, err := s.Space(ctx)
 	if err != nil {
 		return nil, err

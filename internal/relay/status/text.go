@@ -20,6 +20,7 @@ func (r *Report) WriteText(out io.Writer, top int) error {
 		state = "NOT READY: " + r.Why
 	}
 	line("engramd %s, pid %d, up %s, %s", r.Version, r.PID, span(r.Uptime), state)
+	r.writeClock(line)
 	r.writeClients(line)
 	r.writeSlow(line)
 	f := &r.Full
@@ -49,6 +50,18 @@ func (r *Report) WriteText(out io.Writer, top int) error {
 		line("nothing")
 	}
 	return w.Flush()
+}
+
+// writeClock says nothing of a clock of which there is nothing to say.
+func (r *Report) writeClock(line func(string, ...any)) {
+	c := &r.Clock
+	switch {
+	case !c.Confirmed:
+		line("clock NOT CONFIRMED: it says %s, and the last time that was confirmed is %s; it has run for %d hours of %d; nothing is removed by age, and no deadline is decided (engramd clock accept)",
+			c.Now.Format(time.RFC3339), c.Known.Format(time.RFC3339), c.Hours, c.Needed)
+	case c.Jumps > 0:
+		line("clock confirmed, %d jumps since the start", c.Jumps)
+	}
 }
 
 func (r *Report) writeFollowed(line func(string, ...any)) {

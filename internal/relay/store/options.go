@@ -78,6 +78,9 @@ var (
 	ErrRestart = errors.New("this change needs a restart")
 )
 
+// ErrClock means that the clock is not confirmed, so that nothing goes by it.
+var ErrClock = errors.New("clock not confirmed")
+
 // ErrShared means that a database is a node's of a cluster, and may be changed
 // through that node only.
 var ErrShared = errors.New("this database is a node's of a cluster, and is changed through the running node only (engramd serve --cluster); engramd cluster leave makes it one that stands alone")

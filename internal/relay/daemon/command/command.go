@@ -147,6 +147,7 @@ func descriptions() []description {
 		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", clustering, new(clusterCommand), clusterUsage},
 		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", writing, new(masterKeyCommand), masterKeyUsage},
 		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", writing, new(outboxCommand), outboxUsage},
+		{"clock", "accept [OPTIONS]", "believe the running relay's clock as it is", []string{"data"}, new(clockCommand), clockUsage},
 		{"status", "[OPTIONS] [--json] [--top N]", "say who is connected to the running relay, what is slow and how full it is", []string{"data"}, new(statusCommand), ""},
 		{"audit", "[OPTIONS] [--json] [--since TIME] [--limit N]", "print who called the management API, and what became of it", reading, new(auditCommand), ""},
 		{"config", "[OPTIONS] [--check FILE | --defaults]", "print the configuration in force, or check a file", everything, new(configCommand), ""},

@@ -121,6 +121,7 @@ func openAlone(ctx context.Context, cfg *config.Config, word string) (*sqlite.St
 	}
 	o := sqlite.Options{Options: wiring.Database(cfg.Data), Table: table, Live: wiring.StoreLive(cfg)}
 	o.MaxBatch, o.AcceptLoss = importBatch, word
+	o.Confirmed = func() bool { return false } // what is old is the relay's to remove
 	return sqlite.Open(ctx, o)
 }
 

@@ -45,12 +45,8 @@ func (c *statusCommand) check() error {
 func (c *statusCommand) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, statusTimeout, errors.New("the daemon does not answer"))
 	defer cancel()
-	raw, err := control.Ask(ctx, c.cfg.Data, orders.Status, orders.StatusArgs{Top: c.top}, nil)
-	var unreachable *control.UnreachableError
-	switch {
-	case errors.As(err, &unreachable):
-		return fmt.Errorf("no relay runs on the data folder %s", c.cfg.Data)
-	case err != nil:
+	var raw json.RawMessage
+	if err := c.ask(ctx, orders.Status, orders.StatusArgs{Top: c.top}, &raw); err != nil {
 		return err
 	}
 	if c.json {
@@ -62,6 +58,18 @@ func (c *statusCommand) Run(ctx context.Context) error {
 		return fmt.Errorf("the daemon's report: %w", err)
 	}
 	return r.WriteText(c.Stdout, c.top)
+}
+
+// ask has the running relay do something, and reads its answer.
+func (b *base) ask(ctx context.Context, order string, args, answer any) error {
+	raw, err := control.Ask(ctx, b.cfg.Data, order, args, nil)
+	if unreachable := new(control.UnreachableError); errors.As(err, &unreachable) {
+		return fmt.Errorf("no relay runs on the data folder %s", b.cfg.Data)
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, answer)
 }
 
 // statusTimeout bounds how long the daemon may take.

@@ -15,6 +15,7 @@ import (
 const (
 	Configure    = "cluster configure"
 	Raise        = "cluster raise"
+	ClockAccept  = "clock accept"
 	Delete       = "delete"
 	RotateMaster = "master-key rotate"
 	OutboxDrop   = "outbox drop"

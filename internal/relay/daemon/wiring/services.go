@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
+	"engramd/internal/relay/clock"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/keys"
@@ -57,6 +59,7 @@ func SnapshotOptions(cfg *config.Config, s snapshots.Settings, version string) s
 	return snapshots.Options{
 		Bundles:  snapshot.New(cmp.Or(cfg.Snapshot.Root, cfg.Data)),
 		Settings: s, Software: "engramd " + version,
+		Confirmed: func() bool { return clock.Confirms(filepath.Join(cfg.Data, clock.File), time.Now(), clock.System()) },
 	}
 }
 

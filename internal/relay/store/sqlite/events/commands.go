@@ -104,11 +104,15 @@ func (s *Store) apart(ctx context.Context, work func(*writer) error) error {
 
 // executeAlone executes a command in a transaction of its own.
 func (w *writer) executeAlone(c store.Command) (answer any, err error) {
-	if h, ok := c.(store.Housekeep); ok {
+	h, byAge := c.(store.Housekeep)
+	if byAge {
 		h.After = w.Others.Contracts.Done()
 		c = h
 	}
 	_, err = w.Step(func() (bool, error) {
+		if byAge && !w.s.o.Confirmed() { // which is asked when the step has its time
+			return false, store.ErrClock
+		}
 		var err error
 		answer, err = w.execute(c)
 		return false, err

@@ -3,6 +3,7 @@ package events
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -36,18 +37,27 @@ func (w *writer) Work() bool {
 	if w.s.o.follows {
 		return w.Text.Purge()
 	}
-	if !w.Chores.Due(w.s.o.Clock().Unix()) {
+	if !w.choresDue() {
 		tightened := w.tightenSome()
 		forgot := w.forgetSome()
 		return w.Text.Purge() || tightened || forgot
 	}
 	more, err := w.issue(w.Chores.Command(w.s.o.Clock().Unix()))
+	if errors.Is(err, store.ErrClock) {
+		return false
+	}
 	if err != nil {
 		w.s.o.Log.Error("housekeeping failed", "err", err)
 		w.Chores.Postpone(w.s.o.Clock().Unix())
 		return false
 	}
 	return more
+}
+
+// choresDue reports whether there is housekeeping to be done, which all goes by
+// age.
+func (w *writer) choresDue() bool {
+	return w.Chores.Due(w.s.o.Clock().Unix()) && w.s.o.Confirmed()
 }
 
 // tightenSome does one step of it between batches and reports whether it did
@@ -125,7 +135,7 @@ func (w *writer) finishJobs(ctx context.Context) error {
 
 // dueCommands are the commands for all that is due.
 func (w *writer) dueCommands() (due []store.Command) {
-	if w.Chores.Due(w.s.o.Clock().Unix()) {
+	if w.choresDue() {
 		c := w.Chores.Command(w.s.o.Clock().Unix())
 		c.After = w.Others.Contracts.Done()
 		due = append(due, c)

@@ -40,7 +40,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 	s.historyReader = &history.Reader{Reader: s.Reader, Options: s.live.Load, AddArrivals: s.parts.Arrivals}
 	s.Restorer = &restore.Restorer{DB: s.db, Order: s.order, Table: o.Table}
 	s.Cleaner = &retention.Cleaner{Reader: s.Reader, Order: s.order}
-	s.retainer = &retention.Retainer{Cleaner: *s.Cleaner, Options: s.live.Load, Log: o.Log}
+	s.retainer = &retention.Retainer{Cleaner: *s.Cleaner, Options: s.live.Load, Log: o.Log, Confirmed: o.Confirmed}
 	if q := s.several; q != nil {
 		s.retainer.Leads, s.retainer.Lease = q.leads, q.lease
 	}
@@ -82,6 +82,12 @@ func (o *Options) complete() error {
 	o.Options.Complete()
 	if o.OnCommit == nil {
 		o.OnCommit = func([]store.Committed) {}
+	}
+	if o.Confirmed == nil {
+		o.Confirmed = func() bool { return true }
+	}
+	if o.Arrived == nil {
+		o.Arrived = func(int64) {}
 	}
 	completeLive(&o.Live)
 	return nil

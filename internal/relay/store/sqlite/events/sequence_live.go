@@ -142,7 +142,7 @@ func (k *stages) stale(now time.Time, staged []int64) (out []int64) {
 
 // forgetStages gives commands that forget what dead stores have staged.
 func (q *sequence) forgetStages(ctx context.Context, k *stages) error {
-	if q.s.o.Clock().Before(k.next) {
+	if q.s.o.Clock().Before(k.next) || !q.s.o.Confirmed() {
 		return nil
 	}
 	staged, err := engine.ReadList(ctx, q.s.db, engine.LookUp, func(v engine.Row) (int64, error) { return v.Int(0), nil }, sqlStages)

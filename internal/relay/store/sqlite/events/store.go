@@ -65,6 +65,12 @@ type Options struct {
 	// durable, on the writer's goroutine and before the next is executed; nil
 	// tells nobody.
 	Changed func(store.Command)
+	// Confirmed reports whether the clock may be gone by: until it may, the store
+	// removes nothing by age of itself. nil is a clock that always may. Arrived is
+	// told of the newest arrival, in Unix seconds, before that is asked first; nil
+	// is not.
+	Confirmed func() bool
+	Arrived   func(newest int64)
 
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
 	follows  bool                 // commands are another's to give: none of the store's own

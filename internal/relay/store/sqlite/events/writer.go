@@ -7,6 +7,7 @@ import (
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/apply"
 	"engramd/internal/relay/store/sqlite/events/ledger"
+	"engramd/internal/relay/store/sqlite/events/record"
 	"engramd/internal/relay/store/sqlite/events/restore"
 )
 
@@ -87,6 +88,11 @@ func (w *writer) Prepare(ctx context.Context, own *engine.Writer) error {
 		func() error { return s.several.openLive(c) },
 		func() error { return w.LimitSize(s.live.Load().MaxBytes) },
 		w.FindExpiry,
+		func() error {
+			newest, err := record.NewestArrival(c)
+			s.o.Arrived(newest)
+			return err
+		},
 		func() error {
 			differs, err := reclassifier{&w.Tx, &w.Keys, w.Table}.run(ctx)
 			if differs {

@@ -56,6 +56,23 @@ func Approved(c *engine.Conn, owners []string, agent string, now int64) (bool, e
 	return false, nil
 }
 
+const sqlHeadExpired = `SELECT 1 FROM events AS e WHERE e.kind=? AND e.author=` + record.NumOf + ` AND e.d=? AND e.expires_at<=?`
+
+// HeadExpired reports whether what an event would supersede has expired by the
+// clock, so that it would go with all versions before it. It is a yes or no for the
+// write policy, like Approved.
+func (q *Reader) HeadExpired(ctx context.Context, ev *nostr.Event) (gone bool, err error) {
+	r, err := record.New(ev, gate.Open)
+	if err != nil || r.D == nil {
+		return false, err
+	}
+	err = q.DB.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
+		gone, err = c.Exists(sqlHeadExpired, int64(ev.Kind), r.Pubkey, r.D, q.Clock().Unix())
+		return err
+	})
+	return gone && err == nil, err
+}
+
 const sqlKnownSince = `SELECT 1 FROM pubkeys WHERE key = ? AND since < ?`
 
 // KnownSince reports whether an event by the key (64 lower-case hex digits;

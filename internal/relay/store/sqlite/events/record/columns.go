@@ -91,6 +91,19 @@ func LastSeq(c *engine.Conn) (int64, error) {
 	return n, nil
 }
 
+const sqlNewestArrival = `SELECT max(coalesce((SELECT arrived_at FROM events ORDER BY seq DESC LIMIT 1), 0),
+	coalesce((SELECT arrived_at FROM history ORDER BY seq DESC LIMIT 1), 0))`
+
+// NewestArrival is when the last event that is still here arrived, in Unix
+// seconds; 0 where there is none.
+func NewestArrival(c *engine.Conn) (int64, error) {
+	n, err := c.Number(sqlNewestArrival)
+	if err != nil {
+		return 0, fmt.Errorf("read the newest arrival: %w", err)
+	}
+	return n, nil
+}
+
 // NumOf is the number of one key, for the conditions of other statements;
 // the + keeps the column's affinity from them, under which SQLite would
 // take the TEXT '5' of a p tag for the number 5.

@@ -2,6 +2,7 @@ package retention
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -35,6 +36,9 @@ type Retainer struct {
 	// store that is alone.
 	Leads func() bool
 	Lease func(context.Context) context.Context
+	// Confirmed reports whether the clock may be gone by; what is old waits until it
+	// may.
+	Confirmed func() bool
 
 	cancel  context.CancelFunc // nil when it is not started
 	stopped chan struct{}
@@ -55,10 +59,12 @@ func (r *Retainer) run(ctx context.Context, after func(time.Duration) <-chan tim
 		var tick <-chan time.Time
 		if len(r.Options().Retention) > 0 && (r.Leads == nil || r.Leads()) {
 			wait := apply.PruneEvery
-			if err := r.lead(ctx); err != nil {
-				if ctx.Err() != nil {
-					return
-				}
+			switch err := r.lead(ctx); {
+			case ctx.Err() != nil:
+				return
+			case errors.Is(err, store.ErrClock):
+				wait = apply.RetryAfter
+			case err != nil:
 				r.Log.Error("retention failed", "err", err)
 				wait = apply.RetryAfter
 			}
@@ -104,8 +110,9 @@ func (r *Retainer) Anew(old, now []retention.Rule) {
 
 // Round removes what the rules in force do not keep: heads and regular
 // events by created_at, and with a head every superseded version of its
-// address. Two at a time would each remove what is beyond a number.
-func (r *Retainer) Round(ctx context.Context) error {
+// address. Two at a time would each remove what is beyond a number. Rules by age
+// wait for a clock that is confirmed: then the error is ErrClock.
+func (r *Retainer) Round(ctx context.Context) (late error) {
 	r.round.Lock()
 	defer r.round.Unlock()
 	for _, rule := range r.Options().Retention {
@@ -115,7 +122,11 @@ func (r *Retainer) Round(ctx context.Context) error {
 		}
 		if rule.Age > 0 {
 			before := r.Reader.Clock().Add(-rule.Age).Unix()
-			for _, kind := range kinds {
+			old := kinds
+			if !r.Confirmed() {
+				old, late = nil, store.ErrClock
+			}
+			for _, kind := range old {
 				if err := r.retireBefore(ctx, kind, before); err != nil {
 					return err
 				}
@@ -127,7 +138,7 @@ func (r *Retainer) Round(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return late
 }
 
 // kindsUnder lists the kinds of a rule of which there are events.
