@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,6 +178,30 @@ func TestStruckOut(t *testing.T) {
 		copy(list[2].o.NodeID[:], "e") // from a backup, under a new id
 		mustPut(t, begin(t, list[2]), "y")
 		await(t, "it is a member", func() bool { return len(list[0].up().Members()) == 3 })
+	})
+}
+
+// While the clock of the node that leads is not confirmed, nobody is removed.
+func TestNobodyIsStruckOutByAClockThatIsNotConfirmed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log := NewMemory(time.Now)
+		believed := atomic.Bool{}
+		var list []*host
+		for i, name := range []string{"a", "b"} {
+			h := newHost(log, name, uint64(i))
+			h.o.Confirmed = believed.Load
+			list = append(list, h)
+			t.Cleanup(h.kill)
+			begin(t, h)
+		}
+		await(t, "both have joined", func() bool { return len(list[0].up().Members()) == 2 })
+		list[1].kill()
+		time.Sleep(time.Hour)
+		if n := len(list[0].up().Members()); n != 2 {
+			t.Fatalf("%d members", n)
+		}
+		believed.Store(true)
+		await(t, "it is struck out", func() bool { return len(list[0].up().Members()) == 1 })
 	})
 }
 

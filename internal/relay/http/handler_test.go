@@ -208,8 +208,10 @@ func TestUpgradesGoToTheSocket(t *testing.T) {
 func TestHealthAndReadiness(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var log bytes.Buffer
+	late := false
 	h, f := newHandler(t, func(_ *fakeRelay, o *Options) {
 		o.Clock, o.Log = func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil))
+		o.Late = func() bool { return late }
 	})
 	want := func(path string, code int) {
 		t.Helper()
@@ -241,6 +243,12 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 	f.err.Store(nil)
 	now = now.Add(probeEvery)
+	want("/readyz", 200)
+	now, late = now.Add(probeEvery), true
+	if w := get(h, "GET", "/readyz"); w.Code != 503 || !strings.Contains(w.Body.String(), "the clock is behind") || !strings.Contains(log.String(), "the clock is behind") {
+		t.Errorf("a clock that is behind: %d %s\n%s", w.Code, w.Body, &log)
+	}
+	now, late = now.Add(probeEvery), false
 	want("/readyz", 200)
 	h.Drain()
 	want("/readyz", 503)

@@ -153,6 +153,23 @@ func TestExpired(t *testing.T) {
 	check(t, p, note(agentKey, nostr.Tag{"expiration", "1800000000"}, nostr.Tag{"expiration", "1"}), "")
 }
 
+// What a clock that is not confirmed refuses may come again.
+func TestTimesByAClockThatIsNotConfirmed(t *testing.T) {
+	believed := true
+	p := mustPolicy(t, Options{Confirmed: func() bool { return believed }})
+	for name, ev := range map[string]*nostr.Event{
+		"expired": {Kind: 1, CreatedAt: nostr.Timestamp(start.Unix()), Tags: nostr.Tags{{"expiration", "1600000000"}}},
+		"ahead":   {Kind: 1, CreatedAt: nostr.Timestamp(start.Unix() + 3600)},
+	} {
+		for _, believed = range []bool{true, false} {
+			prefix := map[bool]string{true: "invalid: ", false: "error: clock not confirmed"}[believed]
+			if rejected, message := p.RejectEvent(t.Context(), ev); !rejected || !strings.HasPrefix(message, prefix) {
+				t.Errorf("%s: %v %q, want %q", name, rejected, message, prefix)
+			}
+		}
+	}
+}
+
 func TestFuture(t *testing.T) {
 	for future, ahead := range map[time.Duration]int64{0: 900, time.Minute: 60} {
 		p := mustPolicy(t, Options{Future: future})

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/relay/clock"
 	"engramd/internal/relay/metrics"
 	"engramd/internal/relay/status"
 	"engramd/internal/relay/store"
@@ -46,7 +47,7 @@ func (p *parts) Values([]string) (map[string][]metrics.Value, error) {
 
 func sources(p *parts) *status.Sources {
 	return &status.Sources{
-		Version: "v1", Started: time.Now(), Ready: func(context.Context) error { return errors.New("the disk is full") },
+		Version: "v1", Started: time.Now(), Clock: func() clock.Status { return clock.Status{Hours: 3, Needed: 24} }, Ready: func(context.Context) error { return errors.New("the disk is full") },
 		Disk: func() int64 { return 2048 }, Sessions: p.Status, Undelivered: p.Undelivered, Space: p.Space, Recent: p.Recent, Metrics: p.Values,
 	}
 }
@@ -73,7 +74,7 @@ func TestReport(t *testing.T) {
 	if err := r.WriteText(&text, 1); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"NOT READY: the disk is full", "4.0 KiB, of which 1.0 KiB are free", "38 % in use", "2 deliveries wait, the oldest for 1m0s", "gate  req engram auth-required  5"} {
+	for _, want := range []string{"NOT READY: the disk is full", "4.0 KiB, of which 1.0 KiB are free", "38 % in use", "2 deliveries wait, the oldest for 1m0s", "gate  req engram auth-required  5", "clock NOT CONFIRMED", "3 hours of 24"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, &text)
 		}
