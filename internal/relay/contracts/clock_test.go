@@ -28,6 +28,7 @@ func TestNoDeadlineGoesByAClockThatIsNotConfirmed(t *testing.T) {
 			submits := w.saysAs(will, contractID, niptemp.Submitted, niptemp.Accepted, []string{anna.Pub})
 			accepts := w.saysAs(mara, offer, niptemp.Accepted, niptemp.Open, []string{anna.Pub}, terms...)
 			decides := w.saysAs(w.self, contractID, niptemp.Expired, niptemp.Accepted, []string{anna.Pub, will.Pub})
+			strange := w.saysAs(mara, contractID, niptemp.Expired, niptemp.Accepted, []string{anna.Pub, will.Pub})
 			begins := w.saysAs(anna, "another", niptemp.Open, "", []string{will.Pub})
 			talks := w.entryOf(will, contractID, anna.Pub, "message", "x")
 
@@ -46,7 +47,7 @@ func TestNoDeadlineGoesByAClockThatIsNotConfirmed(t *testing.T) {
 			undecided(false, submits, accepts, decides, begins, talks) // no deadline is over
 			w.clock.Add(ahead)
 			undecided(true, submits, accepts, decides)
-			undecided(false, begins, talks)
+			undecided(false, begins, talks, strange) // a stranger learns nothing
 			if next := must[time.Duration](t)(w.Expire(t.Context())); next != longestWait {
 				t.Errorf("it comes again in %v", next)
 			}

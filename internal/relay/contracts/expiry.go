@@ -2,6 +2,7 @@ package contracts
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -45,12 +46,28 @@ func (m *mover) Undecided(ctx context.Context, ev *nostr.Event) (bool, error) {
 	for i, poster := range keys {
 		for _, worker := range keys[i:] { // the same one twice: what he offers to anybody
 			p, err := m.store.ContractBetween(ctx, ev.Tags.GetD(), poster, worker)
-			if err != nil || p != nil && m.isOver(p) {
-				return err == nil, err
+			if err != nil {
+				return false, err
+			}
+			if p == nil || !m.isOver(p) {
+				continue
+			}
+			if may, err := m.mayMake(ctx, p, ev.PubKey); err != nil || may {
+				return may, err
 			}
 		}
 	}
 	return false, nil
+}
+
+// mayMake reports whether a key has to do with a contract that it names. Others are
+// answered as if there were none.
+func (m *mover) mayMake(ctx context.Context, p *store.ContractPair, key string) (bool, error) {
+	if key == p.Poster || key == p.Worker || p.Worker == "" {
+		return true, nil
+	}
+	offered, agreed, err := m.store.TermsOf(ctx, p)
+	return slices.Contains([]string{offered.Expirer, agreed.Expirer, agreed.Decider, agreed.Arbitrator}, key), err
 }
 
 // errUndecided answers a move that Undecided names.

@@ -28,9 +28,10 @@ var noScope = map[string]string{
 	"Store.MaxBytes": "a bound", "Store.Close": "closes", "Store.SetOptions": "options", "Store.CheckTable": "options",
 	"Store.Begin": "writes", "Store.Put": "writes", "Store.Sweep": "removes what has expired",
 	"Store.Backup": "the operator's copy of the file", "Store.Check": "the operator's report, without ids or keys",
-	"Store.KnownSince": "a yes or no for the relay itself about who is charged with work",
-	"Store.Approved":   "a yes or no for the write policy about a list that the policy enforces",
-	"Store.Follow":     "writes", "Store.FollowedTo": "a number of another relay's",
+	"Store.KnownSince":  "a yes or no for the relay itself about who is charged with work",
+	"Store.Approved":    "a yes or no for the write policy about a list that the policy enforces",
+	"Store.HeadExpired": "a yes or no for the write policy about what the event's author has stored",
+	"Store.Follow":      "writes", "Store.FollowedTo": "a number of another relay's",
 	"Store.SchemaVersion":     "a number of the format",
 	"Store.BeginRestore":      "writes",
 	"Store.ReleaseQuarantine": "writes", "Store.DropQuarantine": "writes", "Store.Restores": "a number of restores", "Store.RestoredSince": "a yes or no about restores",
@@ -67,7 +68,7 @@ var noScope = map[string]string{
 	"query.Lacking": computes, "rot.Look": "for readers that show what is told of a row to a scope alone",
 	"query.Compile": computes, "query.Versions": computes, "query.Approved": "as Store.Approved", "query.Withdrawal": "as Store.Withdrawal",
 	"Store.Observed": "reports how long a read took",
-	"record.LastSeq": "a number of all writes", "search.IsComplete": "yes or no", "ledger.Above": "for the operator's report",
+	"record.LastSeq": "a number of all writes", "record.NewestArrival": "a time of the relay itself", "search.IsComplete": "yes or no", "ledger.Above": "for the operator's report",
 	"Hits.Cut": "made by Search under a scope", "Hits.Next": "made by Search under a scope, and asks with it again",
 }
 
