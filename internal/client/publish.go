@@ -130,8 +130,16 @@ func publishError(all []PublishStatus) error {
 const (
 	removedText = "blocked: removed by the operator"
 	deletedText = "blocked: deleted by its author"
+	damagedText = "error: damaged"
 	expiredText = "blocked: a newer version was stored, and has expired"
 )
+
+// Damaged reports whether a relay refused a question for an event that is damaged there:
+// it takes that again.
+func Damaged(err error) bool {
+	var refusal *RefusalError
+	return errors.As(err, &refusal) && refusal.Message == damagedText
+}
 
 // RemovedBy returns what a relay says that takes an event no more, its operator's removal
 // before an expiry, and whether one says that its author had it deleted.

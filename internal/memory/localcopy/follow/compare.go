@@ -9,6 +9,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/client"
 	"engramd/internal/client/transfer"
 	"engramd/internal/memory/localcopy"
 	"engramd/nips/nip77"
@@ -54,7 +55,7 @@ func (p *pass) counts(ctx context.Context, held []nip77.Item) (bool, error) {
 	if errors.Is(err, transfer.ErrNoCount) {
 		return true, nil
 	}
-	return n == int64(len(held)), err
+	return n == int64(len(held)) || n == int64(len(held)+p.damaged), err // it may count what it cannot give
 }
 
 // fetch takes what the relay has and the copy has not.
@@ -74,7 +75,7 @@ const lostAtOnce = 1000
 // lose takes off what the relay does not even give by its id.
 func (p *pass) lose(ctx context.Context, ids [][32]byte) error {
 	for some := range slices.Chunk(ids, lostAtOnce) {
-		gone, err := p.src.Fetch(ctx, p.f.o.Filter, some, func(*nostr.Event) error { return nil })
+		gone, err := p.notGiven(ctx, some)
 		if err != nil {
 			return err
 		}
@@ -90,6 +91,28 @@ func (p *pass) lose(ctx context.Context, ids [][32]byte) error {
 		}
 	}
 	return nil
+}
+
+// notGiven asks for events by their ids, and returns those that the relay does not give:
+// it has not them, or they are damaged there, which it says of all that it was asked for
+// at once.
+func (p *pass) notGiven(ctx context.Context, ids [][32]byte) (gone [][32]byte, err error) {
+	gone, err = p.src.Fetch(ctx, p.f.o.Filter, ids, func(*nostr.Event) error { return nil })
+	if !client.Damaged(err) {
+		return gone, err
+	}
+	if len(ids) == 1 {
+		p.damaged++
+		return ids, nil
+	}
+	for _, half := range [][][32]byte{ids[:len(ids)/2], ids[len(ids)/2:]} {
+		some, err := p.notGiven(ctx, half)
+		if err != nil {
+			return nil, err
+		}
+		gone = append(gone, some...)
+	}
+	return gone, nil
 }
 
 // since takes what was written since the last pass, and counts.

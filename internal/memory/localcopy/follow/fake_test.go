@@ -43,6 +43,7 @@ type fakeRelay struct {
 	ends     int                        // its pages fail after so many events, if that is not 0
 	unlisted func(*nostr.Event) bool    // not listed when it reconciles
 	conjured [][32]byte                 // listed, and never given
+	damaged  []*nostr.Event             // counted, and not given
 	miscount int64                      // added to what it counts
 	asked    map[string]int             // how often, by kind of question
 	filters  []nostr.Filter             // of pages
@@ -120,7 +121,7 @@ func (r *fakeRelay) Pages(ctx context.Context, f nostr.Filter, take func(*nostr.
 			return client.RelayStatus{}, err
 		}
 	}
-	return client.RelayStatus{Complete: !r.cut}, nil
+	return client.RelayStatus{Complete: !r.cut && len(r.damaged) == 0}, nil
 }
 
 func (r *fakeRelay) Reconcile(ctx context.Context, f nostr.Filter, items []nip77.Item) (have, need [][32]byte, err error) {
@@ -155,6 +156,9 @@ func (r *fakeRelay) Fetch(ctx context.Context, f nostr.Filter, ids [][32]byte, t
 	if err := r.begin(ctx, "fetch"); err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(r.damaged, func(ev *nostr.Event) bool { return slices.Contains(ids, idOf(ev)) }) {
+		return nil, &client.RefusalError{Message: "error: damaged"}
+	}
 	missing = slices.Clone(ids)
 	for _, ev := range r.matching(f) {
 		if i := slices.Index(missing, idOf(ev)); i >= 0 {
@@ -171,7 +175,7 @@ func (r *fakeRelay) Count(ctx context.Context, f nostr.Filter) (int64, error) {
 	if err := r.begin(ctx, "count"); err != nil {
 		return 0, err
 	}
-	return int64(len(r.matching(f))) + r.miscount, r.noCount
+	return int64(len(r.matching(f))+len(r.damaged)) + r.miscount, r.noCount
 }
 
 func (r *fakeRelay) Live(ctx context.Context, _ nostr.Filter, take func(*nostr.Event) error, stored func()) error {

@@ -55,6 +55,7 @@ type pass struct {
 	known   map[[32]byte]bool  // that the copy had from it
 	came    map[[32]byte]int64 // created_at of what was put, and not looked for since
 	useless map[[32]byte]int64 // of what the relay has and the copy does not keep
+	damaged int                // events that the relay has, and cannot give
 	outcome Outcome
 	passed  bool // Options.Passed was called
 }

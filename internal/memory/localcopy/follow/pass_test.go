@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,8 @@ func TestPass(t *testing.T) {
 			r.conjured = [][32]byte{{1}, {2}}
 		}},
 		"it hides and conjures":       {then: func(r *fakeRelay) { r.conjured = [][32]byte{{1}}; r.has = r.has[3:]; r.miscount = 9 }, read: true},
+		"some is damaged":             {depth: Full, then: func(r *fakeRelay) { r.damaged, r.has = []*nostr.Event{r.has[3], r.has[20]}, gone(r.has, 3, 20, 25) }},
+		"damaged, by count":           {before: counting, then: func(r *fakeRelay) { r.damaged, r.has = r.has[:1], r.has[1:] }, fails: errCut},
 		"by count: nothing":           {before: counting},
 		"by count: written, replaced": {before: counting, then: func(r *fakeRelay) { r.put(version("new", now())); r.put(version("a1", now())) }},
 		"by count: gone":              {before: counting, then: func(r *fakeRelay) { r.has = r.has[1:] }, read: true},
@@ -123,6 +126,16 @@ func TestPass(t *testing.T) {
 }
 
 func now() int64 { return time.Now().Unix() }
+
+// gone is a list without those at some places.
+func gone(list []*nostr.Event, at ...int) (left []*nostr.Event) {
+	for i, ev := range list {
+		if !slices.Contains(at, i) {
+			left = append(left, ev)
+		}
+	}
+	return left
+}
 
 func counting(r *fakeRelay) { r.noSync = noSync }
 
