@@ -327,3 +327,25 @@ func TestCopilotAllow(t *testing.T) {
 		}
 	}
 }
+
+// TestAllowedByHand: without a choice, setup adds no tool to those that a person allowed,
+// and none that a person has asked for or denied.
+func TestAllowedByHand(t *testing.T) {
+	h := named(t, "claude")
+	e := Entry{Binary: entry.Binary, Name: "engram-k3x9", Free: []string{"memory_read", "memory_write", "memory_note", "memory_delete"}}
+	for src, want := range map[string]string{
+		`{"permissions": {"allow": ["mcp__engram-k3x9__memory_read"]}}`:                                                                                                                                                           "memory_read",
+		`{"permissions": {"allow": ["mcp__engram-k3x9__memory_read", "mcp__engram-k3x9__memory_note"]}}`:                                                                                                                          "memory_read memory_note",
+		`{"permissions": {"allow": ["mcp__engram-k3x9__memory_read", "mcp__engram-k3x9__memory_write", "mcp__engram-k3x9__memory_append"]}}`:                                                                                      "memory_read memory_write memory_note memory_delete",
+		`{"permissions": {"allow": ["mcp__engram-k3x9__memory_read", "mcp__engram-k3x9__memory_write", "mcp__engram-k3x9__memory_append"], "ask": ["mcp__engram-k3x9__memory_delete"], "deny": ["mcp__engram-k3x9__memory_n*"]}}`: "memory_read memory_write",
+	} {
+		with, _ := install(t, h, files{settings: src}, roots, e)
+		var got []string
+		for _, rule := range parsed(with, settings).rules("allow") {
+			got = append(got, strings.TrimPrefix(rule, "mcp__engram-k3x9__"))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s allows %q", src, got)
+		}
+	}
+}
