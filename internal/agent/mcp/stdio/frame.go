@@ -43,7 +43,11 @@ func nextFrame(in *bufio.Reader) (f frame) {
 	for range maxHeaders {
 		f.body = nil
 		f.readLine(in)
-		if f.err != nil || len(bytes.TrimSpace(f.body)) == 0 {
+		line := bytes.TrimSpace(f.body)
+		if f.err == nil && (f.long || bytes.HasPrefix(line, []byte("{")) || bytes.HasPrefix(line, []byte("["))) {
+			return f // a message: the line before began none
+		}
+		if f.err != nil || len(line) == 0 {
 			break
 		}
 	}

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -52,4 +53,22 @@ func FuzzLines(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStrayHeader: a line that looks as a header takes no message along that comes on a
+// line of its own.
+func TestStrayHeader(t *testing.T) {
+	in := "content-length: 120\n"
+	for range 20 {
+		in += `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n"
+	}
+	r, n := bufio.NewReader(strings.NewReader(in)), 0
+	for f := nextFrame(r); f.err == nil; f = nextFrame(r) {
+		if n++; f.header || !bytes.HasPrefix(f.body, []byte("{")) {
+			t.Errorf("%q", f.body)
+		}
+	}
+	if n != 20 {
+		t.Errorf("%d messages", n)
+	}
 }
