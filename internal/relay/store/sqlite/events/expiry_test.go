@@ -184,7 +184,9 @@ func TestExpiryWakesTheWriter(t *testing.T) {
 	s := storetest.MustOpen(t, func(o *sqlite.Options) {
 		o.Clock, o.Observe = clock.Now, removed
 		o.After = func(d time.Duration) <-chan time.Time {
-			asked <- d
+			if asked <- d; d == time.Minute { // which looks for damage
+				return nil
+			}
 			return tick
 		}
 	})

@@ -40,6 +40,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 	s.historyReader = &history.Reader{Reader: s.Reader, Options: s.live.Load, AddArrivals: s.parts.Arrivals}
 	s.Restorer = &restore.Restorer{DB: s.db, Order: s.order, Table: o.Table}
 	s.Cleaner = &retention.Cleaner{Reader: s.Reader, Order: s.order}
+	s.scrub = &scrubber{s: s, at: -1}
 	s.retainer = &retention.Retainer{Cleaner: *s.Cleaner, Options: s.live.Load, Log: o.Log, Confirmed: o.Confirmed}
 	if q := s.several; q != nil {
 		s.retainer.Leads, s.retainer.Lease = q.leads, q.lease
@@ -56,6 +57,9 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 		}
 	case !s.o.follows:
 		s.retainer.Start(o.After)
+		s.scrub.start(o.After)
+	case s.several != nil:
+		s.scrub.start(o.After)
 	}
 	return s, s.db, nil
 }
@@ -101,6 +105,7 @@ func (s *Store) LastSeq() int64 { return s.lastSeq.Load() }
 // reads, and checkpoints the log into the database file. It may be called more
 // than once.
 func (s *Store) Close() error {
+	s.scrub.stop()
 	s.retainer.Stop()
 	s.several.stop()
 	return s.db.Close()

@@ -15,6 +15,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/events"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -67,8 +68,14 @@ func (r *rotting) cell(ev *nostr.Event) (from, to int) {
 func (r *rotting) each(ev *nostr.Event, nth int, look func(s *sqlite.Store, bit int)) {
 	r.t.Helper()
 	from, to := r.cell(ev)
+	r.flip(8*from, 8*to, nth, look)
+}
+
+// flip does so for every nth bit of a part of the file.
+func (r *rotting) flip(from, to, nth int, look func(s *sqlite.Store, bit int)) {
+	r.t.Helper()
 	dir := r.t.TempDir()
-	for bit := 8 * from; bit < 8*to; bit += nth {
+	for bit := from; bit < to; bit += nth {
 		file := slices.Clone(r.file)
 		file[bit/8] ^= 1 << (bit % 8)
 		o := r.o
@@ -175,4 +182,83 @@ func TestNoRottenByteIsServed(t *testing.T) {
 	if r.met < r.flipped {
 		t.Errorf("of %d flips %d questions met one", r.flipped, r.met)
 	}
+}
+
+// TestNoFlipOpensAnything flips bits all over the file, indexes included: what is
+// not found may be missed, but nothing wrong is given out and nothing gated shown.
+func TestNoFlipOpensAnything(t *testing.T) {
+	note, wrap := alice.Note(0, "a note that is everybody's", nostr.Tag{"t", "x"}), carol.Fake(1059, 1, "sealed", nostr.Tag{"p", bob.Pub})
+	old, head := alice.Engram(bob, 2, "mem/a"), alice.Engram(bob, 3, "mem/a")
+	gone := alice.Delete(4, wrap.ID) // which is its author's alone
+	r := rottingStore(t, func(s *sqlite.Store) {
+		for _, ev := range []*nostr.Event{note, wrap, old, gone} {
+			put(t, s, ev, store.Stored)
+		}
+		put(t, s, head, store.Replaced)
+	})
+	nth := len(r.file)*8/60 + 1
+	if testing.Short() {
+		nth *= 10
+	}
+	for first := range 2 { // the parts of pages that hold something are at their ends
+		r.flip(first*4099, 8*len(r.file), nth, func(s *sqlite.Store, bit int) {
+			r.harmless(s, bit, note, wrap, old, head, gone)
+		})
+	}
+	for _, ev := range []*nostr.Event{old, gone} {
+		from, to := r.cell(ev)
+		r.flip(8*from, 8*to, 499, func(s *sqlite.Store, bit int) { r.harmless(s, bit, note, wrap, old, head, gone) })
+	}
+}
+
+// harmless asks as everybody and checks what comes.
+func (r *rotting) harmless(s *sqlite.Store, bit int, note, wrap, old, head, gone *nostr.Event) {
+	r.t.Helper()
+	nobody := gate.NewReader(storetest.NewKey("dave").Pub)
+	for _, f := range []nostr.Filter{{}, {Kinds: []int{1}}, {IDs: []string{wrap.ID}}, {IDs: []string{gone.ID}}, {Kinds: []int{5}}} {
+		if n, err := r.shown(s, nobody, f, note); n > 1 || errors.Is(err, store.ErrDamaged) && f.IDs != nil {
+			r.t.Errorf("bit %d: a stranger is shown %d, %v by %v", bit, n, err, f)
+		}
+	}
+	for _, f := range []nostr.Filter{{Kinds: []int{30174}, Authors: []string{alice.Pub}}, {Kinds: []int{5}, Authors: []string{alice.Pub}}} {
+		_, _ = r.shown(s, gate.NewReader(alice.Pub), f, head, gone)
+	}
+	rows, _, err := s.History(r.t.Context(), gate.Party(r.table.PartiesOnly(), gate.NewReader(alice.Pub)), store.HistoryQuery{Kind: 30174, Author: alice.Pub})
+	for _, row := range rows {
+		if !bytes.Equal(row.JSON, wire.AppendEvent(nil, old)) {
+			r.t.Errorf("bit %d: a version that was never stored: %s (%v)", bit, row.JSON, err)
+		}
+	}
+	_ = s.Export(r.t.Context(), gate.Operator(), true, nil, func(json []byte) error {
+		if !slices.ContainsFunc([]*nostr.Event{note, wrap, old, head, gone}, func(ev *nostr.Event) bool { return bytes.Equal(json, wire.AppendEvent(nil, ev)) }) {
+			r.t.Errorf("bit %d: exported, and never stored: %s", bit, json)
+		}
+		return nil
+	})
+}
+
+// TestRotHaltsOneOfSeveral: a command that must read a rotten row halts the node,
+// whose others may have it whole. Healing is no outcome and halts nobody.
+func TestRotHaltsOneOfSeveral(t *testing.T) {
+	o := &several{clock: storetest.NewClock().Now}
+	o.open(t, storetest.Options(t))
+	first := alice.Engram(bob, 1, "mem/a")
+	put(t, o.s, first, store.Stored)
+	for range 2 {
+		if _, err := events.OnWriter(o.s, "UPDATE events SET json = CAST(replace(json, 'content', 'c0ntent') AS BLOB)"); err != nil {
+			t.Fatal(err)
+		}
+		put(t, o.s, first, store.Duplicate)
+		if o.halted != nil {
+			t.Fatalf("healing halts it: %v", o.halted)
+		}
+	}
+	put(t, o.s, alice.Engram(bob, 2, "mem/a"), store.Replaced)
+	if _, err := events.OnWriter(o.s, "UPDATE events SET created_at = created_at + 1"); err != nil {
+		t.Fatal(err)
+	}
+	if r := o.s.Put(t.Context(), alice.Engram(bob, 3, "mem/a"), store.PutOptions{}); r.Outcome != store.Failed || !errors.Is(o.halted, store.ErrDamaged) {
+		t.Errorf("%v, %v; halted by %v", r.Outcome, r.Err, o.halted)
+	}
+	o.s.Close()
 }

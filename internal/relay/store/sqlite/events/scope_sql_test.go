@@ -65,7 +65,7 @@ var noScope = map[string]string{
 	"record.OwnAddress": computes, "record.AddressKey": computes, "record.SameKey": computes, "record.IsContract": computes, "record.Deletable": computes,
 	"record.StoredClass": computes, "record.StoredKind": computes, "search.Text": computes, "search.Table": computes, "search.StatementsOf": computes,
 	"Store.Verify": "ids of what is damaged, for the operator", "Store.Rotten": "a number, for the operator",
-	"query.Lacking": computes, "rot.Look": "for readers that show what is told of a row to a scope alone",
+	"query.Lacking": computes, "apply.Indexed": "yes or no", "rot.Look": "for readers that show what is told of a row to a scope alone",
 	"query.Compile": computes, "query.Versions": computes, "query.Approved": "as Store.Approved", "query.Withdrawal": "as Store.Withdrawal",
 	"Store.Observed": "reports how long a read took",
 	"record.LastSeq": "a number of all writes", "record.NewestArrival": "a time of the relay itself", "search.IsComplete": "yes or no", "ledger.Above": "for the operator's report",

@@ -36,6 +36,7 @@ type Store struct {
 	writer   *writer
 	retainer *retention.Retainer
 	rot      *rot.Known
+	scrub    *scrubber
 }
 
 // Options say how a store is opened. Path and Table are required; a zero

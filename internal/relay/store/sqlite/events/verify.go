@@ -42,7 +42,9 @@ func (s *Store) Verify(ctx context.Context) (n int64, rotten []store.Damaged, er
 			case err != nil:
 				return err
 			case row != nil:
-				s.rot.Identify(c, row)
+				if err := row.Complete(c); err != nil {
+					return err
+				}
 				rotten = append(rotten, row.Damaged())
 			}
 		}

@@ -113,6 +113,9 @@ func (a *archive) RemoveHistory(why reason, text string, args ...engine.Value) (
 // dropVersion removes one version of size bytes from history.
 func (a *archive) dropVersion(why reason, seq int64, of record.Pubkey, size int64) error {
 	a.seqGone = true
+	if a.Rot.Has("history", seq) {
+		a.After(func() { a.Rot.Gone("history", seq) })
+	}
 	if _, err := a.Exec(sqlDeleteHistory, seq); engine.Corrupt(err) { // it has no entry where its columns say
 		if err := a.Settle("history", seq); err != nil {
 			return err

@@ -37,7 +37,7 @@ func (r *reading) sift(e *Entry, from Source) error {
 	if err != nil || row == nil {
 		return err
 	}
-	if row.Rotten || e.JSON == nil {
+	if row.Rotten || e.JSON == nil || r.rot.Has(row.Table, row.Seq) {
 		r.note(row)
 		return nil
 	}
@@ -105,7 +105,7 @@ func (r *reading) hidden(p plan) error {
 		if err != nil {
 			return err
 		}
-		if row != nil && row.Rotten {
+		if row != nil && (row.Rotten || r.rot.Has(row.Table, row.Seq)) {
 			r.note(row)
 		}
 	}

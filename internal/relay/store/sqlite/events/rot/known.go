@@ -1,11 +1,14 @@
 package rot
 
 import (
-	"cmp"
+	"context"
+	"encoding/hex"
 	"log/slog"
 	"sync"
 
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Bounds of what is remembered, and of those whose id is looked for in all of an
@@ -22,7 +25,7 @@ type Known struct {
 	Found func() // is told of each that is new; may be nil
 
 	mu   sync.Mutex
-	rows map[Place]string // ids
+	rows map[Place]*Row
 }
 
 // Place is where a row lies.
@@ -31,44 +34,63 @@ type Place struct {
 	Seq   int64
 }
 
-// Identify completes the id of a row whose JSON does not tell it: its index does,
-// which has to be gone through.
-func (k *Known) Identify(c *engine.Conn, r *Row) {
-	k.mu.Lock()
-	id := k.rows[Place{r.Table, r.Seq}]
-	k.mu.Unlock()
-	if r.ID = cmp.Or(r.ID, id); r.ID != "" {
-		return
+const (
+	sqlEntry = `SELECT class, kind, (SELECT key FROM pubkeys WHERE num = author) FROM events INDEXED BY events_author WHERE author NOT NULL AND +seq = ?`
+	sqlNamed = `SELECT (SELECT key FROM pubkeys WHERE num = value) FROM tags WHERE name = 'p' AND typeof(value) = 'integer' AND seq = ?`
+)
+
+// Complete finds out by indexes what a rotten row does not tell of itself any
+// more. They have to be gone through.
+func (r *Row) Complete(c *engine.Conn) error {
+	if r.ID == "" {
+		id, err := c.Blob("SELECT id FROM "+r.Table+" INDEXED BY "+r.Table+"_id WHERE id NOT NULL AND +seq = ?", r.Seq)
+		if err != nil {
+			return err
+		}
+		r.ID = hex.EncodeToString(id)
 	}
-	row, err := c.One("SELECT id FROM "+r.Table+" INDEXED BY "+r.Table+"_id WHERE id NOT NULL AND +seq = ?", r.Seq)
-	if err == nil && row != nil {
-		r.ID = row.Hex(0)
+	if r.classes != nil || r.Table == "history" {
+		return nil
 	}
+	entry, err := c.One(sqlEntry, r.Seq)
+	if err != nil || entry == nil {
+		return err
+	}
+	r.classes, r.kind, r.author = []gate.Class{record.StoredClass(entry[0])}, int(entry.Int(1)), entry.Hex(2)
+	return c.Query(context.Background(), sqlNamed, []engine.Value{r.Seq}, func(v engine.Row) error {
+		r.named = append(r.named, v.Hex(0))
+		return nil
+	})
 }
 
 // Note remembers a rotten row, and says so once.
 func (k *Known) Note(c *engine.Conn, r *Row) {
 	at := Place{r.Table, r.Seq}
 	k.mu.Lock()
-	id, old := k.rows[at]
-	n := len(k.rows)
+	known, n := k.rows[at], len(k.rows)
 	k.mu.Unlock()
-	switch {
-	case old:
-		r.ID = cmp.Or(r.ID, id)
+	if known != nil {
+		*r = *known
 		return
-	case n < mostSought:
-		k.Identify(c, r)
 	}
-	k.mu.Lock()
-	if _, old = k.rows[at]; !old && n < mostKnown {
-		if k.rows == nil {
-			k.rows = map[Place]string{}
+	if n < mostSought {
+		if err := r.Complete(c); err != nil {
+			k.Log.Debug("a damaged row is not in all indexes", "err", err)
 		}
-		k.rows[at] = r.ID
 	}
+	if n >= mostKnown {
+		return
+	}
+	kept := *r
+	kept.Record = nil
+	k.mu.Lock()
+	if k.rows == nil {
+		k.rows = map[Place]*Row{}
+	}
+	_, old := k.rows[at]
+	k.rows[at] = &kept
 	k.mu.Unlock()
-	if old || n >= mostKnown {
+	if old {
 		return
 	}
 	k.Log.Error("a stored event is damaged: it is not given out, and whoever sends it again heals it", "table", r.Table, "row", r.Seq, "id", r.ID)

@@ -1,0 +1,68 @@
+package apply
+
+import (
+	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/events/record"
+)
+
+// Indexes are compared with their table row by row: SQLite's own check reads all
+// of them at once, and holds what is written meanwhile.
+
+const (
+	byKey      = `FROM events AS o JOIN events AS e INDEXED BY `
+	sqlIndexes = `SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_id WHERE id = ?2 AND seq = ?1)
+		AND EXISTS (SELECT 1 ` + byKey + `events_author ON e.author = o.author AND e.kind = o.kind AND e.created_at = o.created_at AND e.class = o.class
+			AND e.expires_at IS o.expires_at AND e.seq = ?1 WHERE o.seq = ?1)
+		AND EXISTS (SELECT 1 ` + byKey + `events_kind ON e.kind = o.kind AND e.created_at = o.created_at AND e.class = o.class
+			AND e.expires_at IS o.expires_at AND e.seq = ?1 WHERE o.seq = ?1)
+		AND (?3 IS NULL OR EXISTS (SELECT 1 ` + byKey + `events_address ON e.kind = o.kind AND e.author = o.author AND e.d = ?3 AND e.d IS NOT NULL
+			AND e.seq = ?1 WHERE o.seq = ?1))
+		AND EXISTS (SELECT 1 FROM events AS o WHERE o.seq = ?1 AND (o.class NOT IN (0, 2)
+			OR EXISTS (SELECT 1 FROM events AS e INDEXED BY events_time WHERE e.class IN (0,2) AND e.created_at = o.created_at AND e.seq = ?1)))`
+	sqlOldIndexes = `SELECT EXISTS (SELECT 1 FROM history INDEXED BY history_id WHERE id = ?2 AND seq = ?1)
+		AND EXISTS (SELECT 1 FROM history INDEXED BY history_author WHERE pubkey = ?4 AND kind = ?5 AND created_at = ?6 AND seq = ?1)
+		AND EXISTS (SELECT 1 FROM history INDEXED BY history_address WHERE kind = ?5 AND pubkey = ?4 AND d = ?3 AND created_at = ?6 AND seq = ?1)`
+	sqlTagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND value = `
+)
+
+// Indexed reports whether every index has a sound row.
+func Indexed(c *engine.Conn, table string, seq int64, r *record.Record) (bool, error) {
+	text, args := sqlIndexes, []engine.Value{seq, r.ID, r.D}
+	if table == "history" {
+		text, args = sqlOldIndexes, append(args, r.Pubkey, int64(r.Event.Kind), r.Created)
+	}
+	row, err := c.One(text, args...)
+	if err != nil || row == nil || row.Int(0) != 1 || table == "history" {
+		return err == nil && row != nil && row.Int(0) == 1, err
+	}
+	for _, t := range r.Tags {
+		value := "?"
+		if _, numbered := t.NumberedKey(); numbered {
+			value = record.NumOf
+		}
+		if has, err := c.Exists(sqlTagRow+value, t.Name, r.Created, seq, t.Value); err != nil || !has {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Reindex writes what indexes have of a sound row again. What they had instead
+// stays, and names a row whose columns say otherwise.
+func (h *healing) Reindex(table string, seq int64, r *record.Record) error {
+	if table == "history" {
+		return h.inPlace("UPDATE history SET kind = kind, created_at = created_at, d = d, json = json WHERE seq = ?", seq)
+	}
+	err := h.inPlace("UPDATE events SET kind = kind, created_at = created_at, class = class, d = d, expires_at = expires_at, json = json, author = author WHERE seq = ?", seq)
+	for i := range r.Tags {
+		t := &r.Tags[i]
+		value := t.Value
+		if k, numbered := t.NumberedKey(); numbered && err == nil {
+			value, err = h.keys.Give(k)
+		}
+		if err == nil {
+			_, err = h.tx.Exec(`INSERT OR IGNORE INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`, t.Name, value, r.Created, seq, int64(r.Event.Kind))
+		}
+	}
+	return err
+}
