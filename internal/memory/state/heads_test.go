@@ -21,6 +21,14 @@ func take(t testing.TB, s *State, id, d string, at int64, tombstone bool) {
 	}))
 }
 
+// relayTook has a relay say in that order that it has events.
+func relayTook(t testing.TB, s *State, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		must(t, s.Links.Took(t.Context(), map[string][]string{id: {"wss://a"}}))
+	}
+}
+
 // TestNewestOfAddress: what a relay took is known by its address, the newest one, with
 // its bytes until they are dropped; what no relay took is not, and an open one is
 // told of.
@@ -34,6 +42,10 @@ func TestNewestOfAddress(t *testing.T) {
 		fate  Fate
 	}{{hexOf(1), d, 10, Stored}, {hexOf(2), d, 12, Stored}, {hexOf(3), d, 11, Stored}, {hexOf(4), d, 13, Void}, {hexOf(5), other, 9, Unknown}} {
 		take(t, s, one.id, one.d, one.at, i == 1)
+		if one.fate == Stored {
+			relayTook(t, s, one.id)
+			continue
+		}
 		must(t, s.Links.Settle(t.Context(), one.fate, one.id))
 	}
 	at, err := s.Heads.At(t.Context(), d)
@@ -107,7 +119,7 @@ func TestLinksGetPlaces(t *testing.T) {
 	must(t, s.Links.Begin(t.Context(), "", nil, strings.NewReader("abcd")))
 	take(t, s, hexOf(1), "", 10, false)
 	take(t, s, hexOf(2), "", 11, false)
-	must(t, s.Links.Settle(t.Context(), Stored, hexOf(1), hexOf(2)))
+	relayTook(t, s, hexOf(1), hexOf(2))
 	ids, err := s.Heads.Nowhere(t.Context())
 	must(t, err)
 	if len(ids) != 2 {
@@ -142,14 +154,14 @@ func manyLinks(t testing.TB) (s *State, address func(n int) string) {
 	address = func(n int) string { return hexOf(n % 20_000) }
 	n := 0
 	for range 25 {
-		var ids []string
+		ids := map[string][]string{}
 		must(t, s.Links.Take(t.Context(), 4000, func(int, writerlog.Link) (Sealed, error) {
 			n++
 			id := writerlog.Leaf(writerlog.Hash{byte(n), byte(n >> 8), byte(n >> 16)})
-			ids = append(ids, hex.EncodeToString(id[:]))
-			return Sealed{ID: ids[len(ids)-1], D: address(n), At: int64(n), Event: []byte("x")}, nil
+			ids[hex.EncodeToString(id[:])] = nil
+			return Sealed{ID: hex.EncodeToString(id[:]), D: address(n), At: int64(n), Event: []byte("x")}, nil
 		}))
-		must(t, s.Links.Settle(t.Context(), Stored, ids...))
+		must(t, s.Links.Took(t.Context(), ids))
 	}
 	return s, address
 }
@@ -189,12 +201,12 @@ func TestEnds(t *testing.T) {
 	}
 	d := hexOf(0xd)
 	said(1, d, 0)
-	must(t, s.Links.Settle(t.Context(), Stored, hexOf(1)))
+	relayTook(t, s, hexOf(1))
 	said(2, d, soon)
 	if ends := said(3, hexOf(0xe), 0); len(ends) != 1 || ends[0] != (writerlog.End{1, soon}) {
 		t.Errorf("before it is stored: %v", ends)
 	}
-	must(t, s.Links.Settle(t.Context(), Stored, hexOf(2)))
+	relayTook(t, s, hexOf(2))
 	if ends := said(4, hexOf(0xf), 0); len(ends) != 2 || ends[0] != (writerlog.End{0, soon}) || ends[1] != (writerlog.End{1, soon}) {
 		t.Errorf("stored: %v", ends)
 	}
@@ -237,7 +249,7 @@ func TestEndsFollowTheNewest(t *testing.T) {
 			return Sealed{ID: hexOf(n), D: d, At: now + int64(n), Event: []byte("event"), Expires: expires}, nil
 		}))
 		for _, id := range settle {
-			must(t, s.Links.Settle(t.Context(), Stored, hexOf(id)))
+			relayTook(t, s, hexOf(id))
 		}
 		own, err := s.Links.Own(t.Context())
 		must(t, err)
@@ -291,7 +303,7 @@ func TestEndsOfAChain(t *testing.T) {
 			settled = append(settled, id(i, v))
 		}
 	}
-	must(t, s.Links.Settle(t.Context(), Stored, settled...))
+	relayTook(t, s, settled...)
 	own, err := s.Links.Own(t.Context())
 	must(t, err)
 	for i, o := range own["61626364"] {

@@ -243,9 +243,9 @@ func (t storedTree) ReadHashes(at []int64) ([]tlog.Hash, error) {
 	return out, t.tx.Err()
 }
 
-// Settle notes what became of events, by their ids. What is stored stays so, and
-// what a void event has named as void is to be named again. Ids that are not of
-// a log are left.
+// Settle notes what became of events that are not known to be stored (Took), by their
+// ids. What is stored stays so, and what a void event has named as void is to be named
+// again. Ids that are not of a log are left.
 func (s Links) Settle(ctx context.Context, fate Fate, ids ...string) error {
 	if len(ids) > maxAtOnce {
 		return fmt.Errorf("%w: %d events at once", ErrTooLarge, len(ids))
@@ -256,15 +256,8 @@ func (s Links) Settle(ctx context.Context, fate Fate, ids ...string) error {
 			if !ok {
 				continue
 			}
-			if fate == Stored {
-				keepStored(tx, raw[:])
-			}
 			tx.Exec("UPDATE links SET fate = ?1, event = CASE WHEN ?1 IN (0, 2) THEN event END WHERE id = ?2 AND fate <> 1", int(fate), raw[:])
-			changed := tx.Changed() > 0
-			if fate == Stored && changed {
-				follow(tx, raw[:])
-			}
-			if fate == Void && changed {
+			if fate == Void && tx.Changed() > 0 {
 				tx.Exec("UPDATE links SET named = NULL WHERE fate <> 1 AND fate = 3 AND (w, named) IN (SELECT w, n FROM links WHERE id = ?)", raw[:])
 			}
 		}

@@ -35,7 +35,10 @@ func (s Links) Took(ctx context.Context, took map[string][]string) error {
 				bits |= takerBit(tx, relay)
 			}
 			keepStored(tx, raw[:])
-			tx.Exec("UPDATE links SET fate = 1, event = NULL, took = took | ? WHERE id = ?", bits, raw[:])
+			fresh := tx.Has("SELECT 1 FROM links WHERE id = ? AND fate <> 1", raw[:])
+			if tx.Exec("UPDATE links SET fate = 1, event = NULL, took = took | ? WHERE id = ?", bits, raw[:]); fresh {
+				follow(tx, raw[:])
+			}
 		}
 		return nil
 	})

@@ -18,7 +18,7 @@ func TestStateOfBefore(t *testing.T) {
 	take(t, s, hexOf(1), hexOf(0xd), 10, false)
 	take(t, s, hexOf(2), "", 11, false)
 	take(t, s, hexOf(3), hexOf(0xd), 12, false)
-	must(t, s.Links.Settle(t.Context(), Stored, hexOf(1), hexOf(2)))
+	relayTook(t, s, hexOf(1), hexOf(2))
 	must(t, s.Close())
 	path, key, err := testPair.file(r.dir)
 	must(t, err)
@@ -52,7 +52,7 @@ func TestStateOfBefore(t *testing.T) {
 		t.Errorf("%+v %v", at, err)
 	}
 	take(t, s, hexOf(4), hexOf(0xd), 13, false)
-	must(t, s.Links.Settle(t.Context(), Stored, hexOf(3), hexOf(4)))
+	relayTook(t, s, hexOf(3), hexOf(4))
 	if at, err = s.Heads.At(t.Context(), hexOf(0xd)); err != nil || at.Head.ID != hexOf(4) || at.Head.Event == nil {
 		t.Errorf("%+v %v", at, err)
 	}

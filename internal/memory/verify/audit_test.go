@@ -162,7 +162,7 @@ func TestRunOwn(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := state.Links.Settle(t.Context(), memorystate.Stored, events[0].ID, events[1].ID); err != nil {
+	if err := state.Links.Took(t.Context(), map[string][]string{events[0].ID: nil, events[1].ID: nil}); err != nil {
 		t.Fatal(err)
 	}
 	m.relays = []memory.Shown{whole("A")}

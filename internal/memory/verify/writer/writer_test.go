@@ -373,8 +373,10 @@ func TestUnits(t *testing.T) {
 	if err := s.Links.Settle(t.Context(), state.Void, ids[:100]...); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Links.Settle(t.Context(), state.Stored, ids[100:]...); err != nil {
-		t.Fatal(err)
+	for _, id := range ids[100:] {
+		if err := s.Links.Took(t.Context(), map[string][]string{id: nil}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	name := w.link(made[0]).W
 	l.Ready(t.Context())
