@@ -50,9 +50,10 @@ func (m *Memory) ready(ctx context.Context) (wait, end func()) {
 type Draft struct {
 	Body    nipae.Body
 	At      int64
-	Expires int64 // Unix seconds; 0 for never
-	Was     int64 // when the version expires whose text it is: the text says so, and claims nothing
-	was     int64 // when the version before expires
+	Expires int64            // Unix seconds; 0 for never
+	Was     int64            // when the version expires whose text it is: the text says so, and claims nothing
+	was     int64            // when the version before expires
+	along   []writerlog.Hash // ids of versions that were to stay longer, and go with it
 }
 
 // sealAll seals drafts: in the writer's log, all in one step of it, unless there

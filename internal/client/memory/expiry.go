@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/platform/timeparse"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -74,36 +75,54 @@ func neverExpires(slug nipae.Slug) bool {
 	return slug.IsCore() || slug == "mem/narrative" || isMachines(slug) || nipae.IsExchange(slug)
 }
 
-// expiry returns when a version expires that is written onto a reading, and when the one
-// that is there does; 0 for never. What expires takes its history with it: unless
-// that was to go before, it must be named. The error is client.ErrExpiry, or why the
-// history is not known.
-func expiry(ctx context.Context, m *Memory, slug nipae.Slug, e Expiry, reading nipae.Reading) (at, was int64, err error) {
+// expiry returns a draft that says when a version expires that is written onto a reading,
+// when the one that is there does, and what goes along. What expires takes its history with
+// it: unless that was to go before, it must be named. The error is client.ErrExpiry, or why
+// the history is not known.
+func expiry(ctx context.Context, m *Memory, slug nipae.Slug, e Expiry, reading nipae.Reading) (d Draft, err error) {
+	var was int64
 	if !reading.Tombstone() && reading.Head != nil {
 		was, _ = nipae.Expiration(reading.Head.Event)
 	}
 	switch {
 	case e.At == 0 || e.At == was:
-		return was, was, nil
+		return Draft{Expires: was, was: was}, nil
 	case neverExpires(slug):
-		return 0, 0, fmt.Errorf("%w: core, the narrative and what programs keep never expire", client.ErrExpiry)
+		return d, fmt.Errorf("%w: core, the narrative and what programs keep never expire", client.ErrExpiry)
 	case was > 0 && was < e.At:
-		return e.At, was, nil
+		return Draft{Expires: e.At, was: was}, nil
 	}
 	ctx, done := client.Part(ctx, 0.4)
 	defer done()
 	versions, status, err := m.logShown(ctx, slug)
 	switch {
 	case len(versions) == 0 && errors.Is(err, client.ErrNotFound):
-		return e.At, was, nil
+		return Draft{Expires: e.At, was: was}, nil
 	case len(versions) == 0:
-		return 0, 0, err
+		return d, err
 	case status.Partial:
-		return 0, 0, status.Incomplete()
+		return d, status.Incomplete()
 	case e.With != "" && strings.HasPrefix(versions[0].ID, e.With):
-		return e.At, was, nil
+		d = Draft{Expires: e.At, was: was}
+		for _, v := range versions {
+			if id, ok := writerlog.ParseID(v.ID); ok && (v.Expires == 0 || v.Expires > e.At) {
+				d.along = append(d.along, id)
+			}
+		}
+		return d, nil
 	}
-	return 0, 0, theseToo(versions)
+	return d, theseToo(versions)
+}
+
+// tell writes which versions go along with one that was sent: for whoever wrote them
+// nothing else says so once all of it is gone. What is not written is perhaps called
+// missing then.
+func (d Draft) tell(ctx context.Context, m *Memory, id string) {
+	k := 0
+	for ids := range slices.Chunk(d.along, writerlog.UnitSize) {
+		_, _, _ = m.Unchained().Set(ctx, writerlog.EndingSlug(id, k), writerlog.Ending{At: d.Expires, IDs: ids}.Text(), SetOptions{})
+		k++
+	}
 }
 
 // again returns when a version expires that is written as it once was, and when that did.

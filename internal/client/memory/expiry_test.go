@@ -10,6 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/clienttest"
+	"engramd/internal/protocol/writerlog"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
@@ -78,6 +79,20 @@ func (x *expiring) set(slug nipae.Slug, text string, e Expiry) client.Entry {
 	return entry
 }
 
+// ends is what the relays' endings say, by id.
+func (x *expiring) ends() map[string]int64 {
+	x.t.Helper()
+	all, _, err := x.Since(x.t.Context(), 0)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	in := writerlog.Evidence{Events: map[string]writerlog.Event{}}
+	for _, e := range all {
+		in.Add(e)
+	}
+	return in.Ends
+}
+
 // TestExpiresWithWhat: what expires takes along what is there, which must be named; a later
 // version keeps the time of the one before, and so does the removal, and nothing else does.
 func TestExpiresWithWhat(t *testing.T) {
@@ -105,6 +120,10 @@ func TestExpiresWithWhat(t *testing.T) {
 	if e := x.set("mem/old", "two", Expiry{At: soon, With: old.ID[:8]}); e.Expires != soon || !strings.Contains(e.Text, "expires: "+momentOf(soon).String()) {
 		t.Errorf("named: %+v", e)
 	}
+	if ends := x.ends(); len(ends) != 1 || ends[old.ID] != soon {
+		t.Errorf("it is not told what goes with it: %v", ends)
+	}
+	x.set("mem/old", "three", Expiry{})
 	e := x.set("mem/new", "one", Expiry{At: soon})
 	refused("mem/new", Expiry{At: soon - 60}, e.ID[:8])
 	if e = x.set("mem/new", "two", Expiry{}); e.Expires != soon {
@@ -121,6 +140,9 @@ func TestExpiresWithWhat(t *testing.T) {
 	refused("mem/new", Expiry{At: late + 60}, "would expire too") // its history
 	if e = x.set("mem/new", "four", Expiry{}); e.Expires != 0 {
 		t.Errorf("after its removal: %+v", e)
+	}
+	if ends := x.ends(); len(ends) != 1 {
+		t.Errorf("told of what was to go anyway: %v", ends)
 	}
 	x.set("mem/story", "one", Expiry{At: soon})
 	x.now++
@@ -184,7 +206,9 @@ func TestExpiredIsGone(t *testing.T) {
 	old := x.set("mem/x", "older", Expiry{})
 	lagging := x.has[1].Last()
 	last := x.set("mem/x", "last", Expiry{At: soon, With: old.ID[:8]})
+	ending := x.has[1].Last()
 	x.has[1].Replace(lagging)
+	x.has[1].Put(ending)
 	x.set("mem/y", "stays", Expiry{})
 	x.has[1].Put(clienttest.EngramAt(t, "agent", "owner", "mem/y", "stays", x.now))
 	for _, after := range []bool{false, true} {
@@ -203,8 +227,8 @@ func TestExpiredIsGone(t *testing.T) {
 			t.Errorf("after %v: %+v", after, status)
 		}
 		l, _, err := x.ListAll(t.Context())
-		want("list", len(l.Memories) == 2, err)
-		if after && (len(l.Memories) != 1 || l.Memories[0].Slug != "mem/y") {
+		want("list", len(l.Memories) == 3, err)
+		if after && (len(l.Memories) != 2 || l.Memories[1].Slug != "mem/y") {
 			t.Errorf("listed: %+v", l)
 		}
 		versions, _, err := x.Log(t.Context(), "mem/x")
@@ -212,7 +236,7 @@ func TestExpiredIsGone(t *testing.T) {
 		_, _, err = x.At(t.Context(), "mem/x", When{ID: last.ID})
 		want("at", err == nil, err)
 		g, _, err := x.Graph(t.Context())
-		want("graph", len(g.Orphans) == 2, err)
+		want("graph", len(g.Orphans) == 3, err)
 	}
 	e, _, err := x.Set(t.Context(), "mem/x", "a new chain", SetOptions{Base: BaseNone})
 	if err != nil || e.Expires != 0 || e.CreatedAt <= last.CreatedAt {

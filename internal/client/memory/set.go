@@ -153,7 +153,7 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 	if o.again != nil {
 		draft.Expires, draft.Was, err = o.again(reading)
 	} else {
-		draft.Expires, draft.was, err = expiry(ctx, m, slug, o.Expires, reading)
+		draft, err = expiry(ctx, m, slug, o.Expires, reading)
 	}
 	if err != nil {
 		return client.Entry{}, status, 0, err
@@ -189,6 +189,9 @@ func (m *Memory) writeOnce(ctx context.Context, slug nipae.Slug, o SetOptions, t
 		return client.EntryOf(engram), status, 0, err
 	}
 	entry, status, err := m.send(ctx, engram, status, d)
+	if client.Accepted(status.Published) > 0 && !errors.Is(err, client.ErrConflict) {
+		draft.tell(ctx, m, engram.Event.ID)
+	}
 	return entry, status, 0, err
 }
 

@@ -12,12 +12,13 @@ type Evidence struct {
 	Relays []Shown
 	Events map[string]Event // by id
 	Units  []Unit
+	Ends   map[string]int64 // when what others let go expires, by id
 	Own    map[string][]Own // by log, of number 0 on; nil: the state is not known
 	Now    int64            // Unix seconds
 }
 
 // Add takes an engram whose signature was checked: its link, and if it is a log
-// unit, the ids that it keeps. It returns the event's id. Which relays show it is
+// unit or an ending, the ids that it keeps. It returns the event's id. Which relays show it is
 // to be said beside that.
 func (in *Evidence) Add(e nipae.Engram) string {
 	// An event's strings may be parts of a page, which must not stay with them.
@@ -28,6 +29,9 @@ func (in *Evidence) Add(e nipae.Engram) string {
 	}
 	if u, err := UnitOf(e); err == nil {
 		in.Units = append(in.Units, u)
+	}
+	if u, err := endingOf(e); err == nil {
+		in.end(u)
 	}
 	in.Events[at.ID] = at
 	return at.ID

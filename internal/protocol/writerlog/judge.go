@@ -179,6 +179,7 @@ func (j *judging) gather() {
 			}
 		}
 	}
+	j.ended()
 }
 
 // isOver reports whether a number has expired, as far as that is known.

@@ -75,7 +75,7 @@ func TestSilent(t *testing.T) {
 }
 
 // TestExpired: a number that has expired is nowhere, and no relay has lost it: by the
-// writer's state, by a later event, by a log unit. Before its time it is missed. A mark of
+// writer's state, by a later event, by a log unit, by an ending of another writer. Before its time it is missed. A mark of
 // it is none any more.
 func TestExpired(t *testing.T) {
 	const log, at = "0a1b2c3d", int64(1_700_000_000)
@@ -88,6 +88,8 @@ func TestExpired(t *testing.T) {
 		"the state":     {Own: map[string][]Own{log: {{ID: someID, D: "a", At: at, Stored: true, Took: []string{"A"}, Ends: at + 60}}}},
 		"a later event": {Events: map[string]Event{otherID: next, "c": {ID: "c", D: "c", At: at - 1}}},
 		"a unit":        {Units: []Unit{{W: log, IDs: []Hash{id}, Ends: []End{{0, at + 60}}}}, Own: map[string][]Own{log: {{ID: someID, At: at, Stored: true, Took: []string{"A"}}}}},
+		"an ending":     {Ends: map[string]int64{someID: at + 60}, Own: map[string][]Own{log: {{ID: someID, At: at, Stored: true, Took: []string{"A"}}}}},
+		"and the state": {Ends: map[string]int64{someID: at + 60}, Own: map[string][]Own{log: {{ID: someID, At: at, Stored: true, Took: []string{"A"}, Ends: at + 9000}}}},
 	} {
 		for now, over := range map[int64]int{at - 60: 0, at + 60: 1} {
 			r := relay

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/nipae"
 )
@@ -119,6 +122,48 @@ func FuzzParseUnit(f *testing.F) {
 			if got := parseAddresses(u.Addresses(), len(u.IDs)); !reflect.DeepEqual(got, u.Ds) {
 				t.Errorf("%v is read again as %v", u.Ds, got)
 			}
+		}
+	})
+}
+
+// TestEnding: what goes with another version is read from its unit alone, and of two units
+// the sooner counts.
+func TestEnding(t *testing.T) {
+	id, _ := ParseID(someID)
+	engram := func(slug nipae.Slug, text string) nipae.Engram {
+		body, err := nipae.NewMemory(slug, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return nipae.Engram{Event: &nostr.Event{ID: otherID}, Body: body}
+	}
+	ending := Ending{At: 90, IDs: slices.Repeat([]Hash{id}, UnitSize)}
+	var in Evidence
+	in.Events = map[string]Event{}
+	in.Add(engram(EndingSlug(otherID, 0), ending.Text()))
+	in.Add(engram(EndingSlug(someID, 1), Ending{At: 60, IDs: ending.IDs[:1]}.Text()))
+	in.Add(engram("mem/sys/log/0a1b2c3d/0", Ending{At: 30, IDs: ending.IDs[:1]}.Text()))
+	if len(in.Ends) != 1 || in.Ends[someID] != 60 || len(in.Units) > 0 {
+		t.Errorf("%v, %d units", in.Ends, len(in.Units))
+	}
+	for _, text := range []string{"", "engramd ends 1\nat 5\n", "engramd ends 1\nat 0\n" + someID, "engramd ends 1\nat -5\n" + someID, "engramd ends 1\nat 5\n" + someID + "\nx",
+		"engramd ends 2\nat 5\n" + someID, ending.Text() + someID} {
+		if e, err := parseEnding(text); !errors.Is(err, ErrUnit) {
+			t.Errorf("%.60q is read as %v, %v", text, e, err)
+		}
+	}
+}
+
+func FuzzParseEnding(f *testing.F) {
+	f.Add("engramd ends 1\nat 1700000000\n" + someID + "\n")
+	f.Add("engramd ends 1\nat 01\n" + someID + "\n" + otherID)
+	f.Fuzz(func(t *testing.T, text string) {
+		e, err := parseEnding(text)
+		if err != nil {
+			return
+		}
+		if again, err := parseEnding(e.Text()); err != nil || !reflect.DeepEqual(again, e) || len(e.IDs) > UnitSize {
+			t.Errorf("%+v is read again as %+v, %v", e, again, err)
 		}
 	})
 }
