@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"os"
 	"time"
 )
@@ -67,4 +68,16 @@ func (k *keeper) clear() {
 	}
 	k.next = time.Now().Add(k.pause)
 	k.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", !busy, "err", err)
+}
+
+// writeBack brings a log that was found at the start into the database, before
+// anything is written behind it. Commits in it may never have become durable:
+// after a sync that failed the kernel has them still, and takes them for written.
+// What is acknowledged behind them would be lost with them.
+func writeBack(c *Conn) error {
+	err := c.Script("PRAGMA busy_timeout=100") // others may read
+	if err == nil {
+		err = c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return errors.Join(err, c.Script("PRAGMA busy_timeout=10000"))
 }

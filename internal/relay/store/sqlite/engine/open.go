@@ -74,6 +74,9 @@ func (db *DB) start(ctx context.Context, c *Conn, f found) error {
 	if err := migrate(ctx, c, db.path, db.o.Log); err != nil {
 		return err
 	}
+	if err := writeBack(c); err != nil {
+		db.o.Log.Warn("the write-ahead log that was found cannot be written back", "err", err)
+	}
 	w, err := newWriter(ctx, db, c)
 	if err != nil {
 		return err
