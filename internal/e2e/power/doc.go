@@ -17,6 +17,10 @@
 // durable, as on Linux, where the pages are dropped. Each of these disks has to
 // hold all that the relay had acknowledged before that moment, and nothing half.
 //
+// The library also makes calls fail (TestPower_Faults). One thing a failed sync leaves
+// open: what was answered with "error: " because of it may be there after an end right
+// behind it, for the kernel may have the commit that the disk has not.
+//
 // The layer sees the C library alone. Go makes its system calls itself, so that files
 // of the os package (keys, snapshots, the name that a finished backup gets) are not
 // cut here: they are given to each disk as they are at the end. The mark beside the

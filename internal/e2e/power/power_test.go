@@ -2,6 +2,7 @@ package power
 
 import (
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"testing"
 )
@@ -50,4 +51,33 @@ func (l *life) wantLoss(t *testing.T, ops []op, born int64) {
 	if found.Load() == 0 {
 		t.Error("a disk that keeps nothing has lost nothing")
 	}
+}
+
+// TestPower_FoundLogIsWrittenBack: behind a log that a killed relay left nothing is
+// written before all of it is durable in the database. Its last commits may be the
+// kernel's alone, after a sync that failed, and whatever is acknowledged behind them
+// would be lost with them.
+func TestPower_FoundLogIsWrittenBack(t *testing.T) {
+	l := newLife(t, 1, 1)
+	relay := l.start(t)
+	l.publish(t, relay, 5)
+	l.kill(t, relay)
+	killed := l.moment()
+	relay = l.start(t)
+	l.publish(t, relay, 5)
+	stop(t, relay)
+	synced := false
+	for _, o := range l.ops(t) {
+		switch {
+		case o.end <= killed:
+		case o.kind == opSyncEnd && strings.HasSuffix(o.path, ".db"):
+			synced = true
+		case o.kind == opWrite && strings.HasSuffix(o.path, "-wal"):
+			if !synced {
+				t.Error("the log goes on behind what was found, and that is not in the database yet")
+			}
+			return
+		}
+	}
+	t.Error("nothing was written: the test proves nothing")
 }

@@ -19,7 +19,7 @@ type entry struct {
 	ev      *nostr.Event
 	sent    int64    // the moment before it was sent
 	kept    int64    // the moment after OK true, or never: it may be stored or not
-	refused bool     // OK false "error: …"
+	refused int64    // the moment after OK false "error: …", or never
 	targets []string // of a deletion: the ids it names
 	address string   // of an engram or an entry of a contract: kind and d
 	deletes string   // of a deletion: the address it names by an a tag
@@ -109,7 +109,7 @@ func (b *Ledger) Answered(ok relaytest.OK) {
 	case ok.True && ok.Message == "":
 		e.kept = now
 	case b.Faulty && !ok.True && HasPrefix(ok.Message, "error: "):
-		e.refused = true
+		e.refused = now
 	default:
 		b.surprises = append(b.surprises, fmt.Sprintf("kind %d of %d: OK %v %q", e.ev.Kind, e.ev.CreatedAt, ok.True, ok.Message))
 	}
@@ -121,7 +121,7 @@ func (b *Ledger) Next() *nostr.Event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clock++
-	e := &entry{sent: now, kept: never}
+	e := &entry{sent: now, kept: never, refused: never}
 	switch dice := b.rng.IntN(100); {
 	case dice < 40:
 		e.ev = relaytest.Note(b.Key, b.clock, fmt.Sprintf("note %d", b.clock))
@@ -163,6 +163,18 @@ func (b *Ledger) deletion() (*nostr.Event, []string) {
 		}
 	}
 	return relaytest.Deletion(b.Key, b.clock, tags...), targets
+}
+
+// Unsure takes back that what was refused since a moment is not there: the relay
+// ended right behind a sync that failed, and the kernel may still have the commit.
+func (b *Ledger) Unsure(since int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.log {
+		if e.refused >= since {
+			e.refused = never
+		}
+	}
 }
 
 // Acknowledged is how many events got OK true.

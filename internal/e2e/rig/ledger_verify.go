@@ -37,7 +37,7 @@ func (b *Ledger) Verify(heads, all Events, kept, sent int64) []string {
 		switch {
 		case there && e.sent > sent:
 			fault("kind %d of %d is there before it was sent", e.ev.Kind, e.ev.CreatedAt)
-		case there && e.refused:
+		case there && e.refused != never && e.refused <= kept:
 			fault("kind %d of %d was refused and is there", e.ev.Kind, e.ev.CreatedAt)
 		case gone && there:
 			fault("kind %d of %d is there although its deletion is stored", e.ev.Kind, e.ev.CreatedAt)
