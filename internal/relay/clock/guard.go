@@ -74,10 +74,13 @@ func (p point) expects(later point) (at int64, known bool) {
 	return p.Clock + later.Lasted - p.Lasted, p.Boot == later.Boot
 }
 
-// allows reports whether the clock at a later moment agrees with this one.
+// allows reports whether the clock at a later moment agrees with this one. Where the
+// machine does not name its runs, one that goes on as this did is the same.
 func (p point) allows(later point) bool {
-	if at, known := p.expects(later); known {
-		return later.Clock-at <= jump && at-later.Clock <= jump
+	at, known := p.expects(later)
+	agrees := later.Clock-at <= jump && at-later.Clock <= jump
+	if known || agrees && later.Lasted >= p.Lasted {
+		return agrees
 	}
 	return later.Clock >= p.Clock-jump && later.Clock <= p.Clock+gap
 }

@@ -133,6 +133,22 @@ func TestClock(t *testing.T) {
 			w.open(0)
 			w.want(true, 0)
 		},
+		"a restart after a month of a run without a name": func(w *world) {
+			w.Close()
+			w.boot = "another"
+			w.set(30 * day)
+			w.lasted += 30 * day
+			w.open(0)
+			w.want(true, 0)
+		},
+		"a reboot to where the run before began": func(w *world) {
+			w.pass(3 * time.Hour)
+			w.Close()
+			w.boot, w.lasted = "b", w.lasted-3*time.Hour
+			w.set(-3 * time.Hour)
+			w.open(0)
+			w.want(false, 1)
+		},
 		"a reboot after 3 days": func(w *world) {
 			w.reboot(3 * day)
 			w.want(true, 0)

@@ -52,6 +52,9 @@ func TestDocsNameWhatExists(t *testing.T) {
 	if !strings.Contains(unit, "RestartPreventExitStatus=2") || !strings.Contains(unit, "kill -HUP") {
 		t.Error("the unit does not know the exit code of a bad configuration, or how to reload")
 	}
+	if !strings.Contains(unit, "\nSystemCallFilter=adjtimex\n") || strings.Contains(unit, "\nProtectClock=yes\n") {
+		t.Error("the unit does not let the relay ask whether the clock is synchronised")
+	}
 	for _, path := range []string{"../../../../docs/operating.md", "../../../../docs/configuration.md", "../../../../docs/systemd/engramd.service", "../../../../README.md"} {
 		text := read(t, path)
 		if before, removed, ok := strings.Cut(text, "## Removed options\n"); ok { // see config.TestRemovedOptionsAreDocumented
