@@ -57,7 +57,7 @@ func Place(o Options, database, aside string) (kept bool, err error) {
 		return kept, fmt.Errorf("write the mark file: %w", err)
 	}
 	dir := filepath.Dir(o.Path)
-	for _, path := range []string{o.Path + "-wal", o.Path + "-shm"} {
+	for _, path := range []string{o.Path + "-wal", o.Path + "-shm", Unread(o.Path)} {
 		if e := os.Remove(path); e != nil && !errors.Is(e, os.ErrNotExist) {
 			err = errors.Join(err, e)
 		}

@@ -70,6 +70,16 @@ func TestUnreadPage(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Error(err)
 	}
+	backup := path + ".backup"
+	if err := os.WriteFile(backup, whole, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := engine.Place(engine.Options{Path: path, Mark: path + ".mark"}, backup, path+".aside"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(engine.Unread(path)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the mark stays beside a database that was put in its place: %v", err)
+	}
 	if text := log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, path) {
 		t.Errorf("the log: %s", text)
 	}
