@@ -1,0 +1,10 @@
+package linear
+
+import (
+	"os"
+	"testing"
+
+	"engramd/internal/e2e/relaytest"
+)
+
+func TestMain(m *testing.M) { os.Exit(relaytest.Tests{M: m}.Run()) }
