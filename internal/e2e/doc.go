@@ -5,6 +5,8 @@
 //   - crash: what was acknowledged survives kills, power cuts, full disks,
 //     deletions cut short, restores and databases of older versions
 //   - power: what a disk holds when the power goes between any two of its calls
+//   - linear: what many clients see at once can have happened one after the other
+//   - rot: what becomes of a bit that flips in the database
 //   - hostile: what one client does costs no other
 //   - conformance: the protocol, and the faults of khatru that must not return
 //   - contracts: contract memory over every surface
