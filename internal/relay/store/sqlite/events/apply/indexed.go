@@ -11,6 +11,7 @@ import (
 const (
 	byKey      = `FROM events AS o JOIN events AS e INDEXED BY `
 	sqlIndexes = `SELECT EXISTS (SELECT 1 FROM events INDEXED BY events_id WHERE id = ?2 AND seq = ?1)
+		AND (SELECT num FROM pubkeys WHERE key = ?4) IS (SELECT author FROM events WHERE seq = ?1)
 		AND EXISTS (SELECT 1 ` + byKey + `events_author ON e.author = o.author AND e.kind = o.kind AND e.created_at = o.created_at AND e.class = o.class
 			AND e.expires_at IS o.expires_at AND e.seq = ?1 WHERE o.seq = ?1)
 		AND EXISTS (SELECT 1 ` + byKey + `events_kind ON e.kind = o.kind AND e.created_at = o.created_at AND e.class = o.class
@@ -27,9 +28,9 @@ const (
 
 // Indexed reports whether every index has a sound row.
 func Indexed(c *engine.Conn, table string, seq int64, r *record.Record) (bool, error) {
-	text, args := sqlIndexes, []engine.Value{seq, r.ID, r.D}
+	text, args := sqlIndexes, []engine.Value{seq, r.ID, r.D, r.Pubkey}
 	if table == "history" {
-		text, args = sqlOldIndexes, append(args, r.Pubkey, int64(r.Event.Kind), r.Created)
+		text, args = sqlOldIndexes, append(args, int64(r.Event.Kind), r.Created)
 	}
 	row, err := c.One(text, args...)
 	if err != nil || row == nil || row.Int(0) != 1 || table == "history" {
@@ -52,6 +53,10 @@ func Indexed(c *engine.Conn, table string, seq int64, r *record.Record) (bool, e
 func (h *healing) Reindex(table string, seq int64, r *record.Record) error {
 	if table == "history" {
 		return h.inPlace("UPDATE history SET kind = kind, created_at = created_at, d = d, json = json WHERE seq = ?", seq)
+	}
+	// The row is sound, so that its author has this number.
+	if err := h.inPlace("UPDATE OR IGNORE pubkeys SET key = ?1 WHERE num = (SELECT author FROM events WHERE seq = ?2) AND key <> ?1", r.Pubkey, seq); err != nil {
+		return err
 	}
 	err := h.inPlace("UPDATE events SET kind = kind, created_at = created_at, class = class, d = d, expires_at = expires_at, json = json, author = author WHERE seq = ?", seq)
 	for i := range r.Tags {

@@ -63,6 +63,9 @@ func (q *Reader) Query(ctx context.Context, ask store.Ask) (page store.Page, err
 		}
 		return r.hidden(p)
 	})
+	if err == nil && !page.More {
+		damaged = append(damaged, q.passedOver(ask)...)
+	}
 	return page, Lacking(damaged, p.single(), err)
 }
 

@@ -53,6 +53,22 @@ func (r *reading) note(row *rot.Row) {
 	}
 }
 
+// passedOver are the rows known to be rotten that a question is about, whether it
+// has met them or not.
+func (q *Reader) passedOver(ask store.Ask) (damaged []store.Damaged) {
+	if q.Rot.Count() == 0 {
+		return nil
+	}
+	now := q.Clock().Unix()
+	for _, row := range q.Rot.Whole() {
+		r := row.Record
+		if row.Seq > ask.Above && (r.Expires == 0 || r.Expires > now) && ask.Filter.Matches(r.Event) && row.Told(ask.Scope) {
+			damaged = append(damaged, row.Damaged())
+		}
+	}
+	return damaged
+}
+
 // single reports whether the question is about single events: by ids, or by
 // addresses.
 func (p plan) single() bool {

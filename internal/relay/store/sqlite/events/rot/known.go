@@ -16,6 +16,7 @@ import (
 const (
 	mostKnown  = 10_000
 	mostSought = 100
+	mostWhole  = 1_000 // of which the event is remembered
 )
 
 // Known is which rows are known to be rotten. It is forgotten with the process:
@@ -82,7 +83,9 @@ func (k *Known) Note(c *engine.Conn, r *Row) {
 		return
 	}
 	kept := *r
-	kept.Record = nil
+	if n >= mostWhole {
+		kept.Record = nil
+	}
 	k.mu.Lock()
 	if k.rows == nil {
 		k.rows = map[Place]*Row{}
@@ -97,6 +100,19 @@ func (k *Known) Note(c *engine.Conn, r *Row) {
 	if k.Found != nil {
 		k.Found()
 	}
+}
+
+// Whole are known rows whose event is whole: something beside it is rotten, by
+// which lists may pass it over.
+func (k *Known) Whole() (list []*Row) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, r := range k.rows {
+		if r.Record != nil && r.Table == "events" {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // Gone forgets a row that was healed or removed.
