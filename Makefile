@@ -307,7 +307,7 @@ soak-ring: watched-programs ## relays in a ring
 	ENGRAMD_RACE=1 $(SOAK) -run 'TestRing' ./internal/e2e/replica
 
 soak-power: test-programs ## power cuts at 2,000 moments, 2,000 histories, 1,500 flipped bits
-	$(SOAK) -run 'TestPower_Cuts|TestHistories|TestFlips' ./internal/e2e/power ./internal/e2e/linear ./internal/e2e/rot
+	$(SOAK) -run 'TestPower_Cuts|TestLinear_Histories|TestFlips' ./internal/e2e/power ./internal/e2e/linear ./internal/e2e/rot
 
 # SIEGE=short takes about two minutes and leaves docs alone.
 siege: ## a client beside 200 attacking connections, attack by attack, and the table in docs/benchmarks/SIEGE.md

@@ -37,9 +37,9 @@ type history struct {
 	events map[string]version
 }
 
-// TestHistories makes 200 histories of eight clients, half of them across a kill,
+// TestLinear_Histories makes 200 histories of eight clients, half of them across a kill,
 // and with make soak 2,000.
-func TestHistories(t *testing.T) {
+func TestLinear_Histories(t *testing.T) {
 	histories := 200
 	if rig.Soak() {
 		histories = 2000
