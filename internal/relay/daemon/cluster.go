@@ -46,6 +46,14 @@ func (m *member) now() time.Time {
 	return m.machine()
 }
 
+// seesTime returns when now is what a command would be given as its time.
+func (m *member) seesTime(ctx context.Context) error {
+	if node := m.node.Load(); node != nil {
+		return node.Latest(ctx)
+	}
+	return nil
+}
+
 // halt ends the node, and the process.
 func (m *member) halt(err error) {
 	m.node.Load().Halt(err)

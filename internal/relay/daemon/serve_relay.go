@@ -72,7 +72,7 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 	database.Log, database.Observe, database.Clock = p.log, p.metrics.Store, p.member.now
 	p.store, err = sqlite.Open(ctx, sqlite.Options{
 		Options: database, Table: table, OnCommit: p.relay.Committed, Live: live, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
-		Confirmed: p.clock.Confirmed, Arrived: p.clock.arrived(p.lead.alone()),
+		Confirmed: p.clock.Confirmed, Latest: p.member.seesTime, Arrived: p.clock.arrived(p.lead.alone()),
 	})
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -106,11 +107,16 @@ func TestNothingGoesByAClockThatIsNotConfirmed(t *testing.T) {
 // executes one asks nobody.
 func TestTheLeadingStoreAsksForTheClock(t *testing.T) {
 	clock, believed := storetest.NewClock(), &atomic.Bool{}
-	tick := make(chan time.Time)
+	tick, asked := make(chan time.Time), &atomic.Int64{}
 	o := &several{clock: clock.Now, leads: true}
 	options := storetest.Options(t, ruledByAge(t, clock, believed), func(so *sqlite.Options) {
+		so.Latest = func(context.Context) error {
+			asked.Add(1)
+			believed.Store(false)
+			return nil
+		}
 		so.After = func(d time.Duration) <-chan time.Time {
-			if d == time.Second { // that between two looks at what is due
+			if d == time.Second { // that between two looks at what is due, and the writer's, in turns
 				return tick
 			}
 			return nil
@@ -126,7 +132,17 @@ func TestTheLeadingStoreAsksForTheClock(t *testing.T) {
 	count := fillByAge(t, o.s)
 	want := count()
 	clock.Add(60 * day)
-	for range 3 {
+	for range 6 {
+		tick <- clock.Now()
+	}
+	if got := count(); got != want {
+		t.Errorf("%s rows are left of %s", got, want)
+	}
+	believed.Store(true) // until it asks the log for the time
+	for asked.Load() == 0 {
+		tick <- clock.Now()
+	}
+	for range 4 {
 		tick <- clock.Now()
 	}
 	if got := count(); got != want {

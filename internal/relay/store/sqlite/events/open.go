@@ -90,6 +90,9 @@ func (o *Options) complete() error {
 	if o.Confirmed == nil {
 		o.Confirmed = func() bool { return true }
 	}
+	if o.Latest == nil {
+		o.Latest = func(context.Context) error { return nil }
+	}
 	if o.Arrived == nil {
 		o.Arrived = func(int64) {}
 	}

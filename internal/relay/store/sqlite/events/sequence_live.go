@@ -98,6 +98,11 @@ func (q *sequence) houseStep(ctx context.Context) (more bool, err error) {
 		return q.s.writer.Halted()
 	})
 	for _, c := range due {
+		if _, byAge := c.(store.Housekeep); byAge && err == nil {
+			if err = q.s.o.Latest(ctx); err == nil && !q.s.o.Confirmed() {
+				continue
+			}
+		}
 		if err != nil {
 			return false, err
 		}

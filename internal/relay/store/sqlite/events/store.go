@@ -72,6 +72,10 @@ type Options struct {
 	// is not.
 	Confirmed func() bool
 	Arrived   func(newest int64)
+	// Latest returns when a store that is one of several has seen what time it is by
+	// the order of commands: what goes by age is executed at that. nil returns at
+	// once.
+	Latest func(context.Context) error
 
 	executed func(store.Executed) // told of each command that is durable, in order, on the writer's goroutine; nil tells nobody
 	follows  bool                 // commands are another's to give: none of the store's own
