@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"os"
 	"time"
@@ -27,8 +26,9 @@ type keeper struct {
 	cleared <-chan struct{} // while an attempt is under way: closed when no scan is
 	resume  func()
 	next    time.Time // no attempt before
-	pause   time.Duration
+	backoff time.Duration
 	commits int // since its size was looked at
+	rest        // what is done when there is nothing to do
 }
 
 // look begins an attempt when the log is too large. The operator's own work
@@ -50,24 +50,22 @@ func (k *keeper) look() {
 
 // clear writes the log back, between two scans.
 func (k *keeper) clear() {
-	busy := true
-	err := k.c.Script("PRAGMA busy_timeout=100")
-	if err == nil {
-		err = k.c.Query(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(v Row) error {
-			busy = v[0] != int64(0)
-			return nil
-		})
-	}
-	if e := k.c.Script("PRAGMA busy_timeout=10000"); err == nil {
-		err = e
-	}
+	err := k.within("100", "TRUNCATE")
 	k.resume()
 	k.cleared, k.resume = nil, nil
-	if k.pause = min(2*k.pause, longestPause); !busy || k.pause == 0 {
-		k.pause = logPause
+	if k.backoff = min(2*k.backoff, longestPause); err == nil || k.backoff == 0 {
+		k.backoff = logPause
 	}
-	k.next = time.Now().Add(k.pause)
-	k.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", !busy, "err", err)
+	k.next = time.Now().Add(k.backoff)
+	if err != nil && !errors.Is(err, errHeld) {
+		k.db.o.Log.Warn("the write-ahead log could not be written back to the database", "err", err)
+		return
+	}
+	k.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", err == nil)
+	if err == nil {
+		k.since = time.Time{}
+		k.db.writer.noteLog()
+	}
 }
 
 // writeBack brings a log that was found at the start into the database, before

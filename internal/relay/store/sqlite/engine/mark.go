@@ -106,8 +106,14 @@ func (m *marker) salt() (salt [8]byte) {
 // followLog writes the mark when a commit was the first one of its log. What is
 // durable is answered so even if that fails: what comes after it is refused.
 func (w *Writer) followLog() {
-	m := &w.marker
-	if m.file == nil || m.err != nil || m.file.Last().Salt == m.salt() {
+	if m := &w.marker; m.file != nil && m.file.Last().Salt != m.salt() {
+		w.noteLog()
+	}
+}
+
+// noteLog writes the mark of a log that is begun, or was written back.
+func (w *Writer) noteLog() {
+	if w.marker.file == nil || w.marker.err != nil {
 		return
 	}
 	if err := w.writeMark(); err != nil {

@@ -37,6 +37,9 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 			if w.keeper.resume != nil {
 				w.keeper.resume()
 			}
+			if w.keeper.ending != nil {
+				<-w.keeper.ending // closing does it once more
+			}
 			return
 		}
 		select {
@@ -47,11 +50,22 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 		if w.applier.Work() || len(batch) > 0 {
 			continue
 		}
+		wait, look := w.applier.Idle(), w.keeper.idle()
+		if look > wait {
+			look = 0
+		} else if look > 0 {
+			wait = look
+		}
 		select {
 		case <-w.keeper.cleared:
 			w.keeper.clear()
+		case err := <-w.keeper.ending:
+			w.keeper.wroteBack(err)
 		case <-w.db.queue.wake:
-		case <-after(w.applier.Idle()):
+		case <-after(wait):
+			if look > 0 {
+				w.keeper.writeBack()
+			}
 		}
 	}
 }
@@ -92,6 +106,7 @@ func (w *Writer) concluded(err error) {
 	}
 	if w.raised {
 		w.commits++
+		w.keeper.committed()
 		w.followLog()
 	}
 	w.applier.Durable()
