@@ -38,7 +38,8 @@ type Applier interface {
 	Announce()
 	// Applied notes a member that is durable, before it is answered.
 	Applied(m *Member)
-	// Number is the last one that what is durable was given, for the mark file.
+	// Number is the last one that was given, in the transaction under way too. It
+	// never falls, and Options.Last reads it.
 	Number() int64
 	// RolledBack is told that the transaction is not.
 	RolledBack()

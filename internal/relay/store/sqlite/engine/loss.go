@@ -128,15 +128,16 @@ func (o *Options) compare() (f found, loss *LossError, err error) {
 	if f.marked != nil {
 		return f, nil, nil
 	}
-	id, commits, err := standing(o.Path)
+	id, at, err := o.standing()
 	if err != nil { // opening it says the same
 		return f, nil, nil
 	}
+	was := standing{f.mark.Seq, f.mark.Commits}
 	switch {
 	case id != f.mark.ID && id != [16]byte{}:
-		return f, lost(fmt.Sprintf("%s is another database than the one that was here, which had %d commits", o.Path, f.mark.Commits), "another", f.mark, id, commits), nil
-	case id != f.mark.ID || commits < f.mark.Commits:
-		return f, lost(fmt.Sprintf("%s has %d commits, and had %d: it is an older copy, or its write-ahead log is gone", o.Path, commits, f.mark.Commits), "behind", f.mark, id, commits), nil
+		return f, lost(fmt.Sprintf("%s is another database than the one that was here, which had stored %d events", o.Path, was.Seq), "another", f.mark, id, at), nil
+	case id != f.mark.ID || at.behind(was):
+		return f, lost(fmt.Sprintf("%s is behind: it had stored %d events and made %d other changes, and has %d and %d, so it is an older copy, or its write-ahead log is gone", o.Path, was.Seq, was.Commits, at.Seq, at.Commits), "behind", f.mark, id, at), nil
 	}
 	return f, nil, nil
 }
@@ -214,27 +215,30 @@ func (o *Options) scanned(m highwater.Mark) (report walscan.Report, err error) {
 	return walscan.Scan(f, walscan.Hint{Salt: m.Salt, PageSize: pageSize})
 }
 
-// standing reads the id of a database and how many commits it has, by a
-// connection that cannot even write its log back when it is closed. A database
-// that was never told has neither.
-func standing(path string) (id [16]byte, commits int64, err error) {
-	c, err := connect(path, url.Values{"mode": {"ro"}}, []string{"trusted_schema=OFF"})
+// standing reads the id of a database and how far it is, by a connection that
+// cannot even write its log back when it is closed.
+func (o *Options) standing() (id [16]byte, at standing, err error) {
+	c, err := connect(o.Path, url.Values{"mode": {"ro"}}, []string{"trusted_schema=OFF"})
 	if err != nil {
-		return id, 0, err
+		return id, at, err
 	}
 	defer c.Close()
 	if there, err := c.Exists(`SELECT 1 FROM sqlite_schema WHERE name = 'meta'`); err != nil || !there {
-		return id, 0, err
+		return id, at, err
 	}
-	return readStanding(c)
+	return readStanding(c, o.Last)
 }
 
-func readStanding(c *Conn) (id [16]byte, commits int64, err error) {
+// readStanding reads it where there are the tables. A database that was never told
+// has no id; what it has given is not asked for.
+func readStanding(c *Conn, last string) (id [16]byte, at standing, err error) {
 	b, err := c.Blob(SQLMeta, metaID)
 	if err != nil {
-		return id, 0, err
+		return id, at, err
 	}
 	copy(id[:], b)
-	commits, err = c.Number(SQLMeta, metaCommits)
-	return id, commits, err
+	if at.Commits, err = c.Number(SQLMeta, metaCommits); err == nil && last != "" && len(b) > 0 {
+		at.Seq, err = c.Number(last)
+	}
+	return id, at, err
 }

@@ -22,10 +22,23 @@ const (
 	sqlCommits  = `INSERT INTO meta(key, value) VALUES ('` + metaCommits + `', 1) ON CONFLICT (key) DO UPDATE SET value = value + 1`
 )
 
+// standing is how far a database is. Each commit that changes something raises
+// one of the two: a commit that gives numbers is told by these, so that the most
+// frequent one, of an event alone, writes no page of meta.
+type standing struct {
+	Seq     int64 // the last number given
+	Commits int64 // that gave none
+}
+
+// behind reports whether a database at s is not one that was at other.
+func (s standing) behind(other standing) bool {
+	return s.Seq < other.Seq || s.Commits < other.Commits
+}
+
 // counter counts commits.
 type counter struct {
-	commits int64 // that are durable
-	raised  bool  // the transaction under way raises them
+	at     standing // durable
+	raised bool     // the transaction under way raises at.Commits
 }
 
 // marker keeps the mark file.
@@ -37,13 +50,21 @@ type marker struct {
 	err  error // the file could not be written since
 }
 
-// endCount raises the number of commits, in the transaction under way. One that
-// has changed nothing stays one that writes nothing.
+// endCount counts the transaction under way, at its end. One that has changed
+// nothing stays one that writes nothing.
 func (w *Writer) endCount() (err error) {
-	if w.raised = w.touched; w.raised {
+	if w.raised = w.touched && w.applier.Number() <= w.at.Seq; w.raised {
 		_, err = w.c.Exec(sqlCommits)
 	}
 	return err
+}
+
+// counted notes that it is durable.
+func (w *Writer) counted() {
+	if w.raised {
+		w.at.Commits++
+	}
+	w.at.Seq = max(w.at.Seq, w.applier.Number())
 }
 
 // openMark begins to keep the mark file of an open database. One that has none
@@ -76,7 +97,7 @@ func (w *Writer) openMark(f found) error {
 		o.Log.Warn("the mark file cannot be written: writes are refused until it can", "err", err)
 	}
 	if f.commits > 0 {
-		o.Log.Info("the write-ahead log was read", "commits", f.commits, "last", w.applier.Number())
+		o.Log.Info("the write-ahead log was read", "commits", f.commits, "last", w.at.Seq)
 	}
 	return nil
 }
@@ -87,7 +108,14 @@ func (w *Writer) writeMark() (err error) {
 	if m.path == "" {
 		return nil
 	}
-	mark := highwater.Mark{ID: m.id, Commits: w.commits, Seq: w.applier.Number(), Salt: m.salt()}
+	mark := highwater.Mark{ID: m.id, Commits: w.at.Commits, Salt: m.salt()}
+	if w.db.o.Last != "" {
+		mark.Seq, err = w.c.Number(w.db.o.Last)
+	}
+	if err != nil {
+		m.err = err
+		return err
+	}
 	if m.file == nil {
 		m.file, err = highwater.Make(m.path, mark)
 	} else {

@@ -16,6 +16,7 @@ type Options struct {
 	ReadOnly      bool                                 // an existing one, beside the process that writes it
 	Scratch       string                               // a folder in which one of an older version is copied, to be read there; Close removes the copy
 	Mark          string                               // the file that says how far the database is; "": none, and nothing is held against it
+	Last          string                               // a statement that reads Applier.Number from a database; "": it gives none
 	Signs         []string                             // files and folders that only a relay makes that has a database
 	Keys          []string                             // files that may have been put there before there is a database
 	AcceptLoss    string                               // the word of a LossError: the database is opened as it is

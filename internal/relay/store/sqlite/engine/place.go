@@ -82,7 +82,9 @@ func renamed(path string) (m highwater.Mark, err error) {
 	m.ID = highwater.NewID()
 	w := changes{c: c}
 	if err = c.Transaction(func() error { return w.SetMeta(metaID, m.ID[:]) }); err == nil {
-		_, m.Commits, err = readStanding(c)
+		var at standing
+		_, at, err = readStanding(c, "")
+		m.Commits = at.Commits
 	}
 	if err = errors.Join(err, c.Close()); err != nil {
 		return m, err

@@ -45,8 +45,8 @@ func TestLogIsWrittenBackAtRest(t *testing.T) {
 			turn()
 		}
 		turn()
-		if m := f.mark(t); m.Salt != [8]byte{} || m.Commits != a.w.commits {
-			t.Errorf("the mark is %+v, of %d commits", m, a.w.commits)
+		if m := f.mark(t); m.Salt != [8]byte{} || (standing{m.Seq, m.Commits}) != a.w.at {
+			t.Errorf("the mark is %+v, the database at %+v", m, a.w.at)
 		}
 		lost := f.killed(t)
 		lost.remove(t, "engramd.db-wal")

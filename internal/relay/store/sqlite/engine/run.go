@@ -12,7 +12,7 @@ import (
 func newWriter(ctx context.Context, db *DB, c *Conn) (*Writer, error) {
 	w := &Writer{changes: changes{c: c, log: db.o.Log}, db: db, applier: db.applier, keeper: keeper{db: db, c: c}}
 	var err error
-	if _, w.commits, err = readStanding(c); err != nil {
+	if _, w.at, err = readStanding(c, db.o.Last); err != nil {
 		return nil, err
 	}
 	return w, w.applier.Prepare(ctx, w)
@@ -50,11 +50,9 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 		if w.applier.Work() || len(batch) > 0 {
 			continue
 		}
-		wait, look := w.applier.Idle(), w.keeper.idle()
-		if look > wait {
-			look = 0
-		} else if look > 0 {
-			wait = look
+		var rested <-chan time.Time
+		if d := w.keeper.idle(); d > 0 {
+			rested = after(d)
 		}
 		select {
 		case <-w.keeper.cleared:
@@ -62,10 +60,9 @@ func (w *Writer) run(after func(time.Duration) <-chan time.Time) {
 		case err := <-w.keeper.ending:
 			w.keeper.wroteBack(err)
 		case <-w.db.queue.wake:
-		case <-after(wait):
-			if look > 0 {
-				w.keeper.writeBack()
-			}
+		case <-rested:
+			w.keeper.writeBack()
+		case <-after(w.applier.Idle()):
 		}
 	}
 }
@@ -104,8 +101,8 @@ func (w *Writer) concluded(err error) {
 		w.after = nil
 		return
 	}
-	if w.raised {
-		w.commits++
+	if w.touched {
+		w.counted()
 		w.keeper.committed()
 		w.followLog()
 	}

@@ -19,6 +19,7 @@ type words struct {
 	db    *DB
 	stage []string // words of the transaction under way
 	mark  int
+	base  int // words that were there before
 
 	mu    sync.Mutex
 	told  []string // what was called, in order
@@ -78,10 +79,18 @@ func (a *words) calls() []string {
 
 func (a *words) Prepare(_ context.Context, w *Writer) error {
 	a.w = w
-	return w.Conn().Script("CREATE TABLE IF NOT EXISTS words(word TEXT PRIMARY KEY, text BLOB)")
+	if err := w.Conn().Script("CREATE TABLE IF NOT EXISTS words(word TEXT PRIMARY KEY, text BLOB)"); err != nil {
+		return err
+	}
+	base, err := w.Conn().Number(lastWord)
+	a.base = int(base)
+	return err
 }
 
-func (a *words) Begin() { a.stage = nil }
+// lastWord is the number of the last word.
+const lastWord = "SELECT max(rowid) FROM words"
+
+func (a *words) Begin() { a.base, a.stage = a.base+len(a.stage), nil }
 func (a *words) Mark()  { a.mark = len(a.stage) }
 func (a *words) Undo() {
 	a.stage = a.stage[:a.mark]
@@ -112,14 +121,17 @@ func (a *words) Apply(m *Member) (store.Result, error) {
 func (a *words) Risky(m *Member) bool { return m.Of == "risky" }
 func (a *words) End() error           { return nil }
 func (a *words) Durable()             { a.tell("Durable") }
-func (a *words) Number() int64        { return int64(len(a.stage)) }
+func (a *words) Number() int64        { return int64(a.base + len(a.stage)) }
 func (a *words) Announce() {
 	for _, word := range a.stage {
 		a.tell("Announce " + word)
 	}
 }
-func (a *words) Applied(*Member)     {}
-func (a *words) RolledBack()         { a.tell("RolledBack") }
+func (a *words) Applied(*Member) {}
+func (a *words) RolledBack() {
+	a.stage = nil
+	a.tell("RolledBack")
+}
 func (a *words) Reclaimable() bool   { return a.spare }
 func (a *words) Idle() time.Duration { return time.Hour }
 func (a *words) Tight(on bool)       { a.tight = on }

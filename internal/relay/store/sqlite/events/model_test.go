@@ -315,11 +315,12 @@ func compareWithModel(t *testing.T, seed uint64) {
 	if seed%2 == 0 {
 		versions, expire = 1000, func(int) bool { return true }
 	}
-	o := storetest.Options(t, func(o *sqlite.Options) { o.Clock, o.Versions = clock.Now, versions })
+	o := storetest.Options(t, func(o *sqlite.Options) { o.Clock, o.Versions = clock.Now, versions }, marked)
 	s, err := sqlite.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	mark := readFile(t, o.Mark)
 	defer func() { s.Close() }()
 	m := newModel(versions)
 	g := &script{rnd: rnd, people: []storetest.Key{alice, bob, carol}, expire: expire}
@@ -369,6 +370,7 @@ func compareWithModel(t *testing.T, seed uint64) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
+			mark = earlierMark(t, o, mark)
 			if s, err = sqlite.Open(t.Context(), o); err != nil {
 				t.Fatal(err)
 			}

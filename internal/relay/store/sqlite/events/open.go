@@ -32,6 +32,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 	}
 	s.live.Store(&o.Live)
 	o.Timeout = func() time.Duration { return s.live.Load().QueryTimeout }
+	o.Last = record.SQLLastSeq
 	s.o = o
 	s.db = engine.New(o.Options)
 	s.rot = &rot.Known{Log: o.Log, Found: func() { o.Observe.Rotten() }}

@@ -33,6 +33,7 @@ type origin struct {
 	n        int
 	begin    func()           // opens it, nil: as a store that is alone
 	set      func(store.Live) // changes its options, nil: as one that is alone
+	mark     []byte           // the mark file of the start before; nil: none is kept
 	empty    string           // a copy of the database as it was made: it has a random value of its own
 }
 
@@ -44,8 +45,9 @@ func newOrigin(t *testing.T, seed uint64) *origin {
 		o.Clock, o.Versions, o.Days, o.ContractDays = g.clock.Now, 2, 1, 1
 		o.Quota = store.Quota{Events: 60}
 		o.Retention = []retention.Rule{{Kinds: []retention.Range{{From: 30023, To: 30023}}, Count: 1}}
-	}, events.Recording(func(e store.Executed) { g.recorded = append(g.recorded, e) }))
+	}, events.Recording(func(e store.Executed) { g.recorded = append(g.recorded, e) }), marked)
 	g.open()
+	g.mark = readFile(t, g.o.Mark)
 	g.empty = filepath.Join(t.TempDir(), "empty.db")
 	if err := g.s.Backup(t.Context(), g.empty); err != nil {
 		t.Fatal(err)
@@ -230,6 +232,9 @@ func (g *origin) time() {
 	switch g.rnd.IntN(4) {
 	case 0:
 		g.close()
+		if g.mark != nil {
+			g.mark = earlierMark(g.t, g.o, g.mark)
+		}
 		g.open()
 	case 1:
 		g.clock.Add(time.Duration(g.rnd.IntN(30)) * time.Hour)

@@ -12,8 +12,8 @@ import (
 // Mark says how far a database was. It is never ahead of what is durable.
 type Mark struct {
 	ID      [16]byte // of the database
-	Commits int64    // that it had
 	Seq     int64    // the last sequence number that it had given
+	Commits int64    // that it had, and that gave none
 	Salt    [8]byte  // of its write-ahead log; zero: that was empty
 	Turn    uint64   // counts marks: of two the higher one is the newer
 }

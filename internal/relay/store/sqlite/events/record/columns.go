@@ -77,14 +77,14 @@ const ReadersInFull = `CASE typeof(readers) WHEN 'integer' THEN (SELECT key FROM
 // SecondsPerDay is a day of what limits count in days.
 const SecondsPerDay = int64(24 * time.Hour / time.Second)
 
-// sqlLastSeq counts what waits to leave the full-text index too: its number
+// SQLLastSeq is the highest sequence number there is. It counts what waits to leave the full-text index too: its number
 // there must not be given out again.
-const sqlLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0),
+const SQLLastSeq = `SELECT max(coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM history), 0),
 	coalesce((SELECT max(seq) FROM search_gone), 0), coalesce((SELECT value FROM meta WHERE key = 'last_seq'), 0))`
 
 // LastSeq reads the highest sequence number there is.
 func LastSeq(c *engine.Conn) (int64, error) {
-	n, err := c.Number(sqlLastSeq)
+	n, err := c.Number(SQLLastSeq)
 	if err != nil {
 		return 0, fmt.Errorf("read last sequence number: %w", err)
 	}
