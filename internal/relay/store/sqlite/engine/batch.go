@@ -167,10 +167,10 @@ func (w *Writer) transact(batch []*Member, careful bool) ([]store.Result, error)
 	w.results = append(w.results[:0], make([]store.Result, len(batch))...) // the last batch's are answered
 	results := w.results
 	extra, start := w.Extra, time.Now()
+	if err := w.marks.writable(); err != nil {
+		return results, err
+	}
 	err := w.c.Transaction(func() error {
-		if err := w.marked(); err != nil {
-			return err
-		}
 		for i, m := range batch {
 			if i > 0 && w.longEnough(m, w.Extra-extra, start) {
 				results = results[:i]
@@ -195,8 +195,8 @@ func (w *Writer) transact(batch []*Member, careful bool) ([]store.Result, error)
 			}
 		}
 		err := w.applier.End()
-		if err == nil {
-			err = w.endCount()
+		if err == nil && w.touched {
+			err = w.marks.count(w.applier.Number())
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", errLost, err)

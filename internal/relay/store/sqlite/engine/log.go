@@ -64,7 +64,7 @@ func (k *keeper) clear() {
 	k.db.o.Log.Info("scans were held up, because overlapping reads kept the log from being written back", "done", err == nil)
 	if err == nil {
 		k.since = time.Time{}
-		k.db.writer.noteLog()
+		k.db.writer.marks.note()
 	}
 }
 

@@ -35,141 +35,135 @@ func (s standing) behind(other standing) bool {
 	return s.Seq < other.Seq || s.Commits < other.Commits
 }
 
-// counter counts commits.
-type counter struct {
+// marks counts commits, and keeps the mark file.
+type marks struct {
+	o      *Options // Mark is "" where no file is kept
+	c      *Conn
 	at     standing // durable
 	raised bool     // the transaction under way raises at.Commits
+
+	id    [16]byte
+	named bool // it is in the database
+	file  *highwater.File
+	wal   *os.File // read for its salt
+	err   error    // the file could not be written since
 }
 
-// marker keeps the mark file.
-type marker struct {
-	path string // "": none is kept
-	file *highwater.File
-	wal  *os.File // read for its salt
-	id   [16]byte
-	err  error // the file could not be written since
-}
-
-// endCount counts the transaction under way, at its end. One that has changed
-// nothing stays one that writes nothing.
-func (w *Writer) endCount() (err error) {
-	if w.raised = w.touched && w.applier.Number() <= w.at.Seq; w.raised {
-		_, err = w.c.Exec(sqlCommits)
+// count counts the transaction under way, at its end, by the last number that it
+// has given.
+func (m *marks) count(number int64) (err error) {
+	if m.raised = number <= m.at.Seq; m.raised {
+		_, err = m.c.Exec(sqlCommits)
 	}
 	return err
 }
 
-// counted notes that it is durable.
-func (w *Writer) counted() {
-	if w.raised {
-		w.at.Commits++
+// durable notes that it is durable. Where it was the first one of its log, the
+// mark is written. That it is durable is answered even if that fails: what comes
+// after it is refused.
+func (m *marks) durable(number int64) {
+	if m.raised {
+		m.at.Commits++
 	}
-	w.at.Seq = max(w.at.Seq, w.applier.Number())
+	m.at.Seq = max(m.at.Seq, number)
+	if m.file != nil && m.file.Last().Salt != m.salt() {
+		m.note()
+	}
 }
 
-// openMark begins to keep the mark file of an open database. One that has none
-// gets it, and an id of its own: it may be a copy.
-func (w *Writer) openMark(f found) error {
-	m, o := &w.marker, &w.db.o
-	if m.path = o.Mark; m.path == "" {
+// open begins to keep the mark file of an open database. One that has none gets
+// it, and an id of its own: it may be a copy. Where there is no room for that the
+// database can be read.
+func (m *marks) open(f found) (err error) {
+	if m.o.Mark == "" {
 		return nil
 	}
-	var err error
-	if m.wal, err = os.Open(w.db.path + "-wal"); err != nil {
+	if m.wal, err = os.Open(m.o.Path + "-wal"); err != nil {
 		return err
 	}
-	if m.id = f.mark.ID; f.marked != nil || f.accepted {
-		m.id = highwater.NewID()
-		if _, err := w.Step(func() (bool, error) { return false, w.SetMeta(metaID, m.id[:]) }); err != nil {
-			return fmt.Errorf("name the database: %w", err)
-		}
+	if m.id, m.named = f.mark.ID, true; f.marked != nil || f.accepted {
+		m.id, m.named = highwater.NewID(), false
 		switch {
 		case f.fresh || f.accepted:
 		case errors.Is(f.marked, os.ErrNotExist):
-			o.Log.Info("the database has no mark file yet: it is taken as it is, and gets one", "file", m.path)
+			m.o.Log.Info("the database has no mark file yet: it is taken as it is, and gets one", "file", m.o.Mark)
 		default:
-			o.Log.Warn("the mark file is made anew: whether the database lost something cannot be told", "err", f.marked)
+			m.o.Log.Warn("the mark file is made anew: whether the database lost something cannot be told", "err", f.marked)
 		}
-	} else if m.file, err = highwater.Open(m.path); err != nil {
-		m.err = err
+	} else {
+		m.file, m.err = highwater.Open(m.o.Mark)
 	}
-	if err := w.writeMark(); err != nil {
-		o.Log.Warn("the mark file cannot be written: writes are refused until it can", "err", err)
+	if err := m.write(); err != nil {
+		m.o.Log.Warn("the mark file cannot be written: writes are refused until it can", "err", err)
 	}
 	if f.commits > 0 {
-		o.Log.Info("the write-ahead log was read", "commits", f.commits, "last", w.at.Seq)
+		m.o.Log.Info("the write-ahead log was read", "commits", f.commits, "last", m.at.Seq)
 	}
 	return nil
 }
 
-// writeMark writes how far the database is, all of which is durable.
-func (w *Writer) writeMark() (err error) {
-	m := &w.marker
-	if m.path == "" {
-		return nil
+// write writes how far the database is, all of which is durable.
+func (m *marks) write() error {
+	m.err = m.written()
+	return m.err
+}
+
+func (m *marks) written() (err error) {
+	if !m.named {
+		if err := m.c.Transaction(func() error { _, err := m.c.Exec(sqlSetMeta, metaID, m.id[:]); return err }); err != nil {
+			return err
+		}
+		m.named = true
 	}
-	mark := highwater.Mark{ID: m.id, Commits: w.at.Commits, Salt: m.salt()}
-	if w.db.o.Last != "" {
-		mark.Seq, err = w.c.Number(w.db.o.Last)
-	}
-	if err != nil {
-		m.err = err
-		return err
+	mark := highwater.Mark{ID: m.id, Commits: m.at.Commits, Salt: m.salt()}
+	if m.o.Last != "" {
+		if mark.Seq, err = m.c.Number(m.o.Last); err != nil {
+			return err
+		}
 	}
 	if m.file == nil {
-		m.file, err = highwater.Make(m.path, mark)
-	} else {
-		err = m.file.Write(mark)
+		m.file, err = highwater.Make(m.o.Mark, mark)
+		return err
 	}
-	m.err = err
-	return err
+	return m.file.Write(mark)
 }
 
 // salt is that of the write-ahead log in use; zero: it is empty.
-func (m *marker) salt() (salt [8]byte) {
+func (m *marks) salt() (salt [8]byte) {
 	_, _ = m.wal.ReadAt(salt[:], 16)
 	return salt
 }
 
-// followLog writes the mark when a commit was the first one of its log. What is
-// durable is answered so even if that fails: what comes after it is refused.
-func (w *Writer) followLog() {
-	if m := &w.marker; m.file != nil && m.file.Last().Salt != m.salt() {
-		w.noteLog()
-	}
-}
-
-// noteLog writes the mark of a log that is begun, or was written back.
-func (w *Writer) noteLog() {
-	if w.marker.file == nil || w.marker.err != nil {
+// note writes the mark of a log that is begun, or was written back.
+func (m *marks) note() {
+	if m.file == nil || m.err != nil {
 		return
 	}
-	if err := w.writeMark(); err != nil {
-		w.db.o.Log.Error("the mark file cannot be written: writes are refused until it can", "err", err)
+	if err := m.write(); err != nil {
+		m.o.Log.Error("the mark file cannot be written: writes are refused until it can", "err", err)
 	}
 }
 
-// marked fails as a full disk does while the mark file cannot be written.
-func (w *Writer) marked() error {
-	if w.marker.err == nil {
+// writable fails as a full disk does while the mark file cannot be written. No
+// transaction is open.
+func (m *marks) writable() error {
+	if m.err == nil {
 		return nil
 	}
-	if err := w.writeMark(); err != nil {
+	if err := m.write(); err != nil {
 		return fmt.Errorf("%w: its mark file cannot be written: %w", store.ErrFull, err)
 	}
-	w.db.o.Log.Info("the mark file is written again")
+	m.o.Log.Info("the mark file is written again")
 	return nil
 }
 
-// closeMark writes the mark of a database that is about to be closed.
-func (w *Writer) closeMark() error {
-	m := &w.marker
-	if m.path == "" || m.wal == nil {
+// close writes the mark of a database that is about to be closed.
+func (m *marks) close() (err error) {
+	if m.wal == nil {
 		return nil
 	}
-	var err error
 	if m.err == nil {
-		err = w.writeMark()
+		err = m.write()
 	}
 	_ = m.wal.Close() // only read
 	if m.file != nil {

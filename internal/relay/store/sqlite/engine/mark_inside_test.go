@@ -193,16 +193,16 @@ func TestMarkIsNeverAhead(t *testing.T) {
 func TestWhatIsCounted(t *testing.T) {
 	f := newFolder(t)
 	a := f.mustOpen(t)
-	was := a.w.at
+	was := a.w.marks.at
 	a.put(t, "one")
-	if a.w.at.Commits != was.Commits || a.w.at.Seq != 1 {
-		t.Errorf("%+v after a word, %+v before", a.w.at, was)
+	if a.w.marks.at.Commits != was.Commits || a.w.marks.at.Seq != 1 {
+		t.Errorf("%+v after a word, %+v before", a.w.marks.at, was)
 	}
 	if err := a.db.Apart(t.Context(), func(w *Writer) error { return w.SetMeta("a", "change") }); err != nil {
 		t.Fatal(err)
 	}
-	if a.w.at.Commits != was.Commits+1 || a.w.at.Seq != 1 {
-		t.Errorf("%+v after a change, %+v before", a.w.at, was)
+	if a.w.marks.at.Commits != was.Commits+1 || a.w.marks.at.Seq != 1 {
+		t.Errorf("%+v after a change, %+v before", a.w.marks.at, was)
 	}
 	log := len(f.read(t, "engramd.db-wal"))
 	if err := a.db.Apart(t.Context(), func(w *Writer) error { _, err := w.Conn().Number("SELECT count(*) FROM words"); return err }); err != nil {

@@ -81,11 +81,11 @@ func (db *DB) start(ctx context.Context, c *Conn, f found) error {
 	if err != nil {
 		return err
 	}
-	if err := w.openMark(f); err != nil {
+	if err := w.marks.open(f); err != nil {
 		return err
 	}
 	if err := db.openReaders(); err != nil {
-		return errors.Join(err, w.closeMark())
+		return errors.Join(err, w.marks.close())
 	}
 	db.writer = w
 	go w.run(db.o.After)

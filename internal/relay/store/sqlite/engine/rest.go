@@ -88,7 +88,7 @@ func (k *keeper) wroteBack(err error) {
 	case err == nil && k.put == 0: // what came meanwhile is looked at in its turn
 	case err == nil:
 		k.since, k.pause = time.Time{}, 0
-		k.db.writer.noteLog()
+		k.db.writer.marks.note()
 	default:
 		if !errors.Is(err, errHeld) {
 			k.db.o.Log.Warn("the write-ahead log could not be written back to the database", "err", err)

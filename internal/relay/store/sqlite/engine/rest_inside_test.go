@@ -45,8 +45,8 @@ func TestLogIsWrittenBackAtRest(t *testing.T) {
 			turn()
 		}
 		turn()
-		if m := f.mark(t); m.Salt != [8]byte{} || (standing{m.Seq, m.Commits}) != a.w.at {
-			t.Errorf("the mark is %+v, the database at %+v", m, a.w.at)
+		if m := f.mark(t); m.Salt != [8]byte{} || (standing{m.Seq, m.Commits}) != a.w.marks.at {
+			t.Errorf("the mark is %+v, the database at %+v", m, a.w.marks.at)
 		}
 		lost := f.killed(t)
 		lost.remove(t, "engramd.db-wal")

@@ -11,10 +11,11 @@ import (
 // newWriter has the applier prepare the database.
 func newWriter(ctx context.Context, db *DB, c *Conn) (*Writer, error) {
 	w := &Writer{changes: changes{c: c, log: db.o.Log}, db: db, applier: db.applier, keeper: keeper{db: db, c: c}}
-	var err error
-	if _, w.at, err = readStanding(c, db.o.Last); err != nil {
+	_, at, err := readStanding(c, db.o.Last)
+	if err != nil {
 		return nil, err
 	}
+	w.marks = marks{o: &db.o, c: c, at: at}
 	return w, w.applier.Prepare(ctx, w)
 }
 
@@ -89,7 +90,7 @@ func (w *Writer) begin() {
 	w.beginTransaction()
 	w.after = nil
 	w.applier.Begin()
-	w.raised, w.touched = false, false
+	w.marks.raised, w.touched = false, false
 	w.Now = w.db.o.Clock().Unix()
 }
 
@@ -102,9 +103,8 @@ func (w *Writer) concluded(err error) {
 		return
 	}
 	if w.touched {
-		w.counted()
+		w.marks.durable(w.applier.Number())
 		w.keeper.committed()
-		w.followLog()
 	}
 	w.applier.Durable()
 	for _, fn := range w.after {
@@ -120,10 +120,11 @@ func (w *Writer) concluded(err error) {
 // Step runs one step in a transaction of its own.
 func (w *Writer) Step(step func() (more bool, err error)) (more bool, err error) {
 	w.begin()
+	if err := w.marks.writable(); err != nil {
+		w.concluded(err)
+		return false, err
+	}
 	err = WriteError(w.c.Transaction(func() error {
-		if err := w.marked(); err != nil {
-			return err
-		}
 		r := w.protected(func() (store.Result, error) {
 			var err error
 			more, err = step()
@@ -135,7 +136,10 @@ func (w *Writer) Step(step func() (more bool, err error)) (more bool, err error)
 		if err := w.applier.End(); err != nil {
 			return err
 		}
-		return w.endCount()
+		if w.touched {
+			return w.marks.count(w.applier.Number())
+		}
+		return nil
 	}))
 	w.concluded(err)
 	return more, err

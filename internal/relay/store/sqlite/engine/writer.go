@@ -18,8 +18,7 @@ type Writer struct {
 
 	changes
 	jobs
-	counter
-	marker  marker
+	marks   marks
 	db      *DB
 	applier Applier
 	after   []func()       // what becomes true with the commit
@@ -63,11 +62,13 @@ func (w *changes) LimitSize(bytes int64) error {
 // close checkpoints, marks, and closes the connection.
 func (w *Writer) close() error {
 	err := w.c.Script("PRAGMA wal_checkpoint(TRUNCATE)")
-	return errors.Join(err, w.closeMark(), w.c.Close())
+	return errors.Join(err, w.marks.close(), w.c.Close())
 }
 
 // SQLMeta reads a value of the table meta.
 const SQLMeta = `SELECT value FROM meta WHERE key = ?`
+
+const sqlSetMeta = `INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`
 
 // Meta reads a text of the table meta, "" when it is not there.
 func (c *Conn) Meta(name string) (string, error) {
@@ -76,7 +77,7 @@ func (c *Conn) Meta(name string) (string, error) {
 
 // SetMeta writes a value of the table meta.
 func (w *changes) SetMeta(name string, value Value) error {
-	return w.Do(`INSERT INTO meta(key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = ?2`, name, value)
+	return w.Do(sqlSetMeta, name, value)
 }
 
 // DropMeta removes a value of the table meta.
