@@ -262,3 +262,38 @@ func TestRotHaltsOneOfSeveral(t *testing.T) {
 	}
 	o.s.Close()
 }
+
+// TestEveryWayHeals: the same event heals its row, head or version, however it comes
+// again, and changes nothing else.
+func TestEveryWayHeals(t *testing.T) {
+	for name, o := range map[string]store.PutOptions{"event": {}, "import": {Import: true}, "replica": {Replica: true}, "replica, past": {Replica: true, Past: true}} {
+		t.Run(name, func(t *testing.T) {
+			s := storetest.MustOpen(t)
+			old, head, note := alice.Engram(bob, 1, "mem/a"), alice.Engram(bob, 2, "mem/a"), alice.Note(0, "x", nostr.Tag{"t", "y"})
+			put(t, s, old, store.Stored)
+			put(t, s, head, store.Replaced)
+			put(t, s, note, store.Stored)
+			before, err := events.Dump(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, harm := range []string{"class = 0", "created_at = created_at + 1", "json = CAST(replace(json, 'kind', 'k1nd') AS BLOB)", "readers = NULL", "sum = 1"} {
+				for _, table := range []string{"events", "history"} {
+					if _, err := events.OnWriter(s, "UPDATE "+table+" SET "+harm); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for _, ev := range []*nostr.Event{note, old, head} {
+					if r := s.Put(t.Context(), ev, o); r.Outcome != store.Duplicate {
+						t.Errorf("%s: kind %d is answered %v, %v", harm, ev.Kind, r.Outcome, r.Err)
+					}
+				}
+				after, err := events.Dump(t.Context(), s)
+				if err != nil || !slices.Equal(before, after) {
+					t.Fatalf("%s: healed, and the rows are others (%v):\n%q\n%q", harm, err, before, after)
+				}
+			}
+			wantWhole(t, s)
+		})
+	}
+}

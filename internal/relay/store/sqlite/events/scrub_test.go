@@ -28,9 +28,8 @@ func TestScrubGivesOldRowsTheirSums(t *testing.T) {
 	}
 	put(t, s, head, store.Replaced)
 	wrong := []byte(unsigned.Sig)
-	wrong[5] ^= 1
-	if wrong[5] > 'f' || wrong[5] < '0' || wrong[5] > '9' && wrong[5] < 'a' {
-		t.Fatalf("%s is no hex", wrong)
+	if wrong[5]++; wrong[5] == '9'+1 || wrong[5] == 'f'+1 {
+		wrong[5] = '0' // hex it stays
 	}
 	_, err := events.OnWriter(s, "UPDATE events SET sum = NULL", "UPDATE history SET sum = NULL", "DELETE FROM meta WHERE key = 'ready.sums'",
 		"UPDATE events SET json = CAST(replace(json, '"+unsigned.Sig+"', '"+string(wrong)+"') AS BLOB)", "UPDATE events SET class = 0 WHERE created_at = "+strconv.FormatInt(int64(hidden.CreatedAt), 10))

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"errors"
 
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
@@ -59,8 +60,11 @@ func (a *archive) have(r *record.Record) (seq int64, have bool, err error) {
 	if err = a.healed(r, "history", row); err != nil {
 		return 0, false, err
 	}
-	if _, err = a.head(r); err == nil { // one that has expired takes it along
+	switch _, err = a.head(r); { // one that has expired takes it along
+	case err == nil:
 		have, err = a.Conn().Exists(sqlHaveHistory, r.ID)
+	case errors.Is(err, store.ErrDamaged) && !a.Placed: // which cannot be told of a rotten one, and it is here
+		return 0, true, nil
 	}
 	return 0, have, err
 }

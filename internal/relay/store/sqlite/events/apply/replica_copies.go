@@ -2,6 +2,7 @@ package apply
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 
 	"engramd/internal/relay/store"
@@ -74,6 +75,9 @@ func (w *Writer) isPast(r *record.Record) (done bool, err error) {
 		return false, nil
 	}
 	head, err := w.head(r)
+	if errors.Is(err, store.ErrDamaged) && !w.Placed {
+		return false, nil // it is another: the record's own row was healed
+	}
 	if err != nil || !head.exists || !bytes.Equal(head.id, r.ID) {
 		return false, err
 	}
@@ -101,7 +105,7 @@ func (w *Writer) superseded(r *record.Record) (bool, error) {
 		}
 		ev, err := column.Event(json)
 		if err != nil {
-			return fmt.Errorf("deletion request: %w", err)
+			return fmt.Errorf("deletion request: %w: %w", column.ErrDamaged, err)
 		}
 		for _, t := range ev.Tags {
 			if len(t) < 2 || t[0] != "e" {

@@ -161,9 +161,13 @@ func (q *Reader) IDs(ctx context.Context, ask store.Ask, most int, room func(n i
 			return err
 		}
 		ids = make([]nip77.Item, 0, n)
-		return all.each(ctx, c, func(v engine.Row) error {
+		var rotten []int64
+		err = all.each(ctx, c, func(v engine.Row) error {
 			if v[3] == engine.Value(int64(0)) || v[3] == nil && q.Rot.Has("events", v.Int(2)) {
-				return nil // rotten: whoever has the event shall bring it
+				if len(rotten) < mostHidden {
+					rotten = append(rotten, v.Int(2))
+				}
+				return nil // whoever has the event shall bring it
 			}
 			at, ok := v[0].(int64)
 			id, ok2 := v[1].([]byte)
@@ -173,6 +177,10 @@ func (q *Reader) IDs(ctx context.Context, ask store.Ask, most int, room func(n i
 			ids = append(ids, nip77.Item{CreatedAt: at, ID: [32]byte(id)})
 			return nil
 		})
+		if err == nil {
+			err = q.noteAll(c, rotten)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, err

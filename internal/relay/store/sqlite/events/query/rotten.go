@@ -53,6 +53,20 @@ func (r *reading) note(row *rot.Row) {
 	}
 }
 
+// noteAll remembers rotten rows that were met without being read.
+func (q *Reader) noteAll(c *engine.Conn, seqs []int64) error {
+	for _, seq := range seqs {
+		row, err := rot.Look(c, q.Table, "events", seq)
+		if err != nil {
+			return err
+		}
+		if row != nil && row.Rotten {
+			q.Rot.Note(c, row)
+		}
+	}
+	return nil
+}
+
 // passedOver are the rows known to be rotten that a question is about, whether it
 // has met them or not.
 func (q *Reader) passedOver(ask store.Ask) (damaged []store.Damaged) {
