@@ -1,7 +1,10 @@
 package crash
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,6 +32,32 @@ func TestStores_OldDatabasesAreServed(t *testing.T) {
 	}
 }
 
+// oldDatabase is the file of a version, packed or as it is.
+func oldDatabase(t *testing.T, folder string) []byte {
+	t.Helper()
+	packed, err := os.Open(filepath.Join(folder, "engramd.db.gz"))
+	if errors.Is(err, os.ErrNotExist) {
+		file, err := os.ReadFile(filepath.Join(folder, "engramd.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer packed.Close()
+	in, err := gzip.NewReader(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := io.ReadAll(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 func serveOld(t *testing.T, folder string) {
 	var want relaytest.StoreExpectation
 	text, err := os.ReadFile(filepath.Join(folder, "expect.json"))
@@ -38,15 +67,16 @@ func serveOld(t *testing.T, folder string) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatalf("expect.json: %v", err)
 	}
-	file, err := os.ReadFile(filepath.Join(folder, "engramd.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := oldDatabase(t, folder)
 	data := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(data, "engramd.db"), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The identity with which genstore makes them; older ones had none.
+	if err := os.WriteFile(filepath.Join(data, "relay.key"), []byte(relaytest.NewKey(relaytest.StoreKey).Secret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	forever := "ENGRAMD_HISTORY_DAYS=0" // the file becomes older than a year

@@ -11,6 +11,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -48,7 +49,13 @@ func run(name string) (err error) {
 	p := relaytest.NewProgram("genstore")
 	defer func() { err = errors.Join(err, p.Finish()) }()
 	data := filepath.Join(p.TempDir(), "data")
-	relay, err := relaytest.Launch(p, relaytest.Options{Data: data})
+	if err := os.Mkdir(data, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(data, "relay.key"), []byte(relaytest.NewKey(relaytest.StoreKey).Secret+"\n"), 0o600); err != nil {
+		return err
+	}
+	relay, err := relaytest.Launch(p, relaytest.Options{Data: data, Env: []string{"ENGRAMD_CONTRACTS_ANY_ID=true"}})
 	if err != nil {
 		return err
 	}
@@ -123,7 +130,7 @@ func exportedIDs(relay *relaytest.Child, data string, flags ...string) ([]string
 	return ids, lines.Err()
 }
 
-// keep copies the database and writes beside it what it holds.
+// keep packs the database and writes beside it what it holds.
 func keep(folder, database string, want relaytest.StoreExpectation) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -132,7 +139,18 @@ func keep(folder, database string, want relaytest.StoreExpectation) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, "engramd.db"), file, 0o644); err != nil {
+	var packed bytes.Buffer
+	out, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(file); err != nil {
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "engramd.db.gz"), packed.Bytes(), 0o644); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(want, "", " ")

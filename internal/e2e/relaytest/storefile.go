@@ -2,6 +2,10 @@ package relaytest
 
 import "github.com/nbd-wtf/go-nostr"
 
+// StoreKey is the number of the key that is the identity of the relays which made
+// the databases under testdata/stores.
+const StoreKey = 9
+
 // StoreExpectation says what a database file under testdata/stores holds. It
 // lies beside the file as expect.json.
 type StoreExpectation struct {
