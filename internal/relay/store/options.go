@@ -74,6 +74,8 @@ var (
 	// ErrFull means that the disk is full, or that the database has reached its
 	// configured size.
 	ErrFull = errors.New("the database is full")
+	// ErrUnreadable means that pages of the database cannot be read.
+	ErrUnreadable = errors.New("pages of the database cannot be read")
 	// ErrRestart means that an option cannot change while the store is open.
 	ErrRestart = errors.New("this change needs a restart")
 )

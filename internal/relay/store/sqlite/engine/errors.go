@@ -85,6 +85,13 @@ func causeOf(err error) string {
 	return causeOther
 }
 
+// Unreadable reports whether a read failed for a page that cannot be read, or is not
+// what SQLite writes.
+func Unreadable(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) && (e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrCorrupt)
+}
+
 // isCode reports whether err is the SQLite error with this primary result code.
 func isCode(err error, code sqlite3.ErrNo) bool {
 	var e sqlite3.Error

@@ -33,7 +33,10 @@ func (s *Store) Check(ctx context.Context) (store.Report, error) {
 			k.classAdvice = adviceClass
 		}
 		for _, part := range []func() error{k.integrity, k.events, k.history, k.tags, k.heads, k.participants, k.numbers, k.usage} {
-			if err := part(); err != nil {
+			err := part()
+			if engine.Unreadable(err) {
+				k.report.Found("unreadable", store.AdviceRebuild, "%v", err)
+			} else if err != nil {
 				return err
 			}
 		}

@@ -69,7 +69,7 @@ func Open(ctx context.Context, o Options, with func(*engine.DB, store.Orders) ap
 func (s *Store) lookAround(ctx context.Context) error {
 	return s.db.Read(ctx, engine.LookUp, func(_ context.Context, c *engine.Conn) error {
 		last, err := record.LastSeq(c)
-		if err != nil {
+		if err != nil && !engine.Unreadable(err) { // what can still be read is wanted
 			return err
 		}
 		s.lastSeq.Store(last)

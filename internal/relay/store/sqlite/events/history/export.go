@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,7 +27,8 @@ import (
 // runs: an event that is deleted meanwhile may be missing, a head that is
 // replaced meanwhile may come in both versions, and none is lost. fn must not
 // keep the slice. The first error of fn ends the export and is returned. Rotten
-// rows are left out: *store.DamagedError says in the end which;
+// rows are left out: *store.DamagedError says in the end which; and so is what
+// cannot be read: store.ErrUnreadable says where.
 // ErrFilter is for a filter with Search or Limit; others are as of Query, the
 // time limit holding for each piece.
 func (h *Reader) Export(ctx context.Context, scope gate.Scope, history bool, filters []nostr.Filter, fn func(json []byte) error) error {
@@ -36,11 +38,14 @@ func (h *Reader) Export(ctx context.Context, scope gate.Scope, history bool, fil
 	}
 	for last := int64(0); ; {
 		rows, to, err := e.page(ctx, last)
-		if err != nil {
+		if engine.Unreadable(err) && to == last {
+			to, err = e.skip(ctx, last)
+		}
+		if err != nil && !engine.Unreadable(err) {
 			return err
 		}
 		if to == last {
-			return query.Lacking(e.damaged, false, nil)
+			return errors.Join(query.Lacking(e.damaged, false, nil), e.unread())
 		}
 		for _, row := range rows {
 			if err := fn(row.JSON); err != nil {
@@ -62,6 +67,8 @@ type exporting struct {
 	byIDs   bool  // every filter has ids
 	window  int64 // how far one read goes, in seq
 	damaged []store.Damaged
+	probing bool       // a page is one row
+	gaps    [][2]int64 // numbers that could not be read, from and to
 }
 
 // exportWindow is how far one read goes that may find nothing.
@@ -96,16 +103,21 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 	n, size := 0, 0
 	err = e.h.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		most, err := record.LastSeq(c) // before the rows: what arrives in between is for the next page
+		if to = last; engine.Unreadable(err) {
+			most, err = math.MaxInt64, nil
+		}
 		if err != nil {
 			return err
 		}
-		to = last
 		err = c.Query(ctx, w.SQL.String(), w.Args, func(v engine.Row) error {
 			var row query.Entry
 			if err := row.Scan(v[:len(v)-1]); err != nil {
 				return err
 			}
-			n, to = n+1, row.Seq
+			if n, to = n+1, row.Seq; e.probing {
+				n = query.ExportRows
+				return engine.ErrStop
+			}
 			sound, met, err := e.h.Reader.Sift(c, e.scope, &row, query.Source(v.Int(len(v)-1)))
 			if e.damaged = append(e.damaged, met...); err != nil || !sound {
 				return err
@@ -123,7 +135,7 @@ func (e *exporting) page(ctx context.Context, last int64) (rows []store.Row, to 
 			}
 			return nil
 		})
-		if n < query.ExportRows {
+		if err == nil && n < query.ExportRows {
 			to = max(to, min(end, most)) // all of the window has been read
 		}
 		return err
@@ -143,7 +155,7 @@ func (e *exporting) statement(last, end int64) *query.Where {
 			w.Text(" NOT INDEXED") // an index would be gone through from its start for every page
 		}
 		w.Text(" WHERE ")
-		w.And("e.seq>? AND e.seq<=?", last, end)
+		w.And("e.seq>=? AND e.seq<=?", last+min(1, math.MaxInt64-last), end) // behind last would be looked for on its page
 		w.And(column.Lives(table, "e"), now)
 		e.filtered(w)
 		query.ScopeWhere(w, e.scope, nostr.Filter{}, from, query.DAny)
