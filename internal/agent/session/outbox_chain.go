@@ -128,7 +128,7 @@ func (c *chain) settle(ctx context.Context) (err error) {
 	for i, w := range c.all {
 		found, asked := has[w.Sent]
 		if w.Sent != "" && !asked {
-			found, err = c.o.s.Memory.Has(ctx, c.slug, w.Sent)
+			found, err = c.o.s.Memory.Has(ctx, c.slug, w.Sent, w.At.Unix())
 			if errors.Is(err, client.ErrPartial) {
 				err = errUnsettled
 			}

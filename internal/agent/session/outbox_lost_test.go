@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -55,22 +56,26 @@ func TestOutboxLostAnswer(t *testing.T) {
 // TestOutboxNeverStored: what was sent, and is at no relay, is made on a newer text as what
 // was never sent is. Where that is not certain it is made on none.
 func TestOutboxNeverStored(t *testing.T) {
-	shown := func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/history" {
-			http.NotFound(w, r)
-			return
+	keeps := func(versions int) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.URL.Path == "/history" {
+				_, _ = io.WriteString(w, "[]")
+				return
+			}
+			_, _ = fmt.Fprintf(w, `{"history":{"versions":%d,"days":365}}`, versions)
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, "[]")
 	}
 	for name, c := range map[string]struct {
 		history http.HandlerFunc
 		ahead   time.Duration
 		sure    map[nipae.Slug]bool
 	}{
-		"a history":                 {shown, 0, map[nipae.Slug]bool{"mem/x": true, "mem/expires": true}},
+		"a history":                 {keeps(100), 0, map[nipae.Slug]bool{"mem/x": true, "mem/expires": true}},
 		"no history":                {nil, 0, nil},
-		"a history of what expires": {shown, time.Hour + time.Second, map[nipae.Slug]bool{"mem/x": true}},
+		"a history of nothing":      {keeps(0), 0, nil},
+		"a history that is full":    {keeps(1), 0, nil},
+		"a history of what expires": {keeps(100), time.Hour + time.Second, map[nipae.Slug]bool{"mem/x": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := clienttest.Start(t, &clienttest.Fake{Serve: (&clienttest.Hoard{}).Serve, HTTP: c.history})

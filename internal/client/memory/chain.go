@@ -139,12 +139,15 @@ func (m *reader) Lookup(ctx context.Context, ids []string) (found map[string][]s
 type Found struct {
 	There bool     // a relay has it, or had it before another one took its place
 	At    []string // URLs of the relays that have it
-	Sure  bool     // every relay showed its history too
+	Sure  bool     // so it is; what no relay shows, none can have had and dropped since
 }
 
-// Has looks for an event of the slug. The error is that of Lookup, and client.ErrPartial
-// where it is not known.
-func (m *Memory) Has(ctx context.Context, slug nipae.Slug, id string) (Found, error) {
+// signedWithin is by how much an event may have been signed before it was noted, in seconds.
+const signedWithin = 15 * 60
+
+// Has looks for an event of the slug that was signed at a time, in Unix seconds, or later.
+// The error is that of Lookup, and client.ErrPartial where it is not known.
+func (m *Memory) Has(ctx context.Context, slug nipae.Slug, id string, at int64) (Found, error) {
 	found, whole, err := m.Lookup(ctx, []string{id})
 	switch at := found[id]; {
 	case err != nil:
@@ -155,10 +158,34 @@ func (m *Memory) Has(ctx context.Context, slug nipae.Slug, id string) (Found, er
 		return Found{}, client.ErrPartial
 	}
 	versions, status, err := m.Log(ctx, slug) // without an answer it is in doubt
-	return Found{
-		There: slices.ContainsFunc(versions, func(v Version) bool { return v.ID == id }),
-		Sure:  (err == nil || errors.Is(err, client.ErrNotFound)) && !status.Partial && !slices.ContainsFunc(status.Relays, func(r client.RelayStatus) bool { return r.Err != nil }),
-	}, nil
+	there := slices.ContainsFunc(versions, func(v Version) bool { return v.ID == id })
+	known := (err == nil || errors.Is(err, client.ErrNotFound)) && !status.Partial
+	return Found{There: there, Sure: there || known && keep(ctx, m, versions, status.Relays, at-signedWithin)}, nil
+}
+
+// keep reports whether every relay that was asked for versions shows its history, and
+// promises to keep what was written since a time, whatever has come after it.
+func keep(ctx context.Context, m *Memory, versions []Version, relays []client.RelayStatus, since int64) bool {
+	came := map[string]int64{}
+	for _, v := range versions {
+		for _, url := range v.Relays {
+			if v.CreatedAt >= since {
+				came[url]++
+			}
+		}
+	}
+	ctx, cancel := m.c.Operation(ctx)
+	defer cancel()
+	keeps := client.Each(ctx, m.c.Targets(), func(ctx context.Context, t client.Target) bool {
+		asked := slices.ContainsFunc(relays, func(r client.RelayStatus) bool { return r.URL == t.URL && r.Err == nil })
+		if !asked {
+			return false
+		}
+		info, err := client.InfoOf(ctx, m.c, t)
+		p := info.History
+		return err == nil && p != nil && came[t.URL] < p.Versions && (p.Days == 0 || since >= m.c.Now()-p.Days*24*60*60)
+	}, func(client.Target, error) bool { return false })
+	return !slices.Contains(keeps, false)
 }
 
 // newPage is how many superseded events are asked for at a time that are newer

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -306,16 +307,63 @@ func TestHas(t *testing.T) {
 		"one relay has it":       {[]string{home, other}, head.ID, fmt.Sprint(Found{There: true, At: []string{home}, Sure: true})},
 		"another has it still":   {[]string{home, plain}, old.ID, fmt.Sprint(Found{There: true, At: []string{plain}, Sure: true})},
 		"a history has it":       {[]string{home}, old.ID, fmt.Sprint(Found{There: true, Sure: true})},
-		"no history has it":      {[]string{home}, strings.Repeat("a", 64), fmt.Sprint(Found{Sure: true})},
+		"nothing is promised":    {[]string{home}, strings.Repeat("a", 64), fmt.Sprint(Found{})},
 		"a relay has no history": {[]string{home, plain}, strings.Repeat("a", 64), fmt.Sprint(Found{})},
-		"a relay has nothing":    {[]string{bridgetest.Start(t).URL}, old.ID, fmt.Sprint(Found{Sure: true})},
+		"a relay has nothing":    {[]string{bridgetest.Start(t).URL}, old.ID, fmt.Sprint(Found{})},
 	} {
-		found, err := agentOf(t, "agent", "owner", c.relays, nil).Has(t.Context(), "mem/a", c.id)
+		found, err := agentOf(t, "agent", "owner", c.relays, nil).Has(t.Context(), "mem/a", c.id, 1_790_000_000)
 		if got := fmt.Sprint(found); err != nil || got != c.want {
 			t.Errorf("%s: %s, %v; want %s", name, got, err, c.want)
 		}
 	}
-	if _, err := agentOf(t, "agent", "owner", []string{home, bridgetest.Down(t)}, nil).Has(t.Context(), "mem/a", strings.Repeat("a", 64)); !errors.Is(err, client.ErrPartial) {
+	if _, err := agentOf(t, "agent", "owner", []string{home, bridgetest.Down(t)}, nil).Has(t.Context(), "mem/a", strings.Repeat("a", 64), 0); !errors.Is(err, client.ErrPartial) {
 		t.Errorf("one does not answer: %v", err)
+	}
+}
+
+// TestHasForSure: that no history has an event says that it was never stored only where all
+// relays promise to keep what was written then, and no more has come since.
+func TestHasForSure(t *testing.T) {
+	const signed = int64(1_790_000_000)
+	version := func(text string, at int64) *nostr.Event {
+		return clienttest.EngramAt(t, "agent", "owner", "mem/a", text, at)
+	}
+	head := version("head", signed+30)
+	relay := func(info string, past ...*nostr.Event) string {
+		return answering(t, []*nostr.Event{head}, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/history" {
+				all, _ := json.Marshal(past)
+				jsonAnswer(200, all)(w, r)
+				return
+			}
+			jsonAnswer(200, []byte(info))(w, r)
+		})
+	}
+	long, one, two := version("long before", signed-9000), version("one", signed+10), version("two", signed+20)
+	for name, c := range map[string]struct {
+		info string
+		past []*nostr.Event
+		sure bool
+	}{
+		"nothing is promised":     {`{}`, []*nostr.Event{long}, false},
+		"nothing is kept":         {`{"history":{"versions":0,"days":0}}`, nil, false},
+		"one came since":          {`{"history":{"versions":2,"days":0}}`, []*nostr.Event{long}, true},
+		"as many as are kept":     {`{"history":{"versions":2,"days":0}}`, []*nostr.Event{two, one}, false},
+		"fewer than are kept":     {`{"history":{"versions":4,"days":0}}`, []*nostr.Event{two, one, long}, true},
+		"for as long as that":     {`{"history":{"versions":100,"days":2}}`, []*nostr.Event{one}, true},
+		"not for as long as that": {`{"history":{"versions":100,"days":1}}`, []*nostr.Event{one}, false},
+	} {
+		for _, beside := range []bool{false, true} {
+			relays := []string{relay(c.info, c.past...)}
+			if beside {
+				relays = append(relays, relay(`{"history":{"versions":100,"days":0}}`, one))
+			}
+			m := agentOf(t, "agent", "owner", relays, func(o *client.Options) {
+				o.Clock = func() time.Time { return time.Unix(signed+24*3600, 0) }
+			})
+			if found, err := m.Has(t.Context(), "mem/a", strings.Repeat("a", 64), signed); err != nil || found.There || found.Sure != c.sure {
+				t.Errorf("%s: %+v, %v", name, found, err)
+			}
+		}
 	}
 }

@@ -59,12 +59,12 @@ func stored(ctx context.Context, w *Writer, slug nipae.Slug, added string, r Res
 	if !ok {
 		return r, false, err
 	}
-	found, unknown := keeper.Has(ctx, slug, r.ID)
+	found, unknown := keeper.Has(ctx, slug, r.ID, r.CreatedAt)
 	switch {
 	case !conflicts && (unknown != nil || !found.There):
 		return r, false, err
 	case unknown == nil && !found.There && (found.Sure || conflict.Theirs != nil && !holds(conflict.Theirs.Text, r.Text, added)):
-		return r, true, err // where nobody shows a history, what is there says it
+		return r, true, err // where no history says it for sure, what is there does
 	case !found.There:
 		return r, false, &doubtError{conflict}
 	}
@@ -105,7 +105,7 @@ func gone(err error) bool {
 
 // keeper tells whether an event was stored; *memory.Memory implements it.
 type keeper interface {
-	Has(ctx context.Context, slug nipae.Slug, id string) (memory.Found, error)
+	Has(ctx context.Context, slug nipae.Slug, id string, at int64) (memory.Found, error)
 }
 
 // holds reports whether a text that a relay took after ours has what ours added.

@@ -177,7 +177,7 @@ func (m *remote) Set(ctx context.Context, slug nipae.Slug, text string, o memory
 	return e, m.status, m.err
 }
 
-func (m *remote) Has(_ context.Context, slug nipae.Slug, id string) (memory.Found, error) {
+func (m *remote) Has(_ context.Context, slug nipae.Slug, id string, _ int64) (memory.Found, error) {
 	m.asked = append(m.asked, fmt.Sprint(slug, " ", id))
 	return m.found, m.lost
 }
