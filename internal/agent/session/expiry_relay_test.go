@@ -12,6 +12,8 @@ import (
 	"engramd/internal/agent/view"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/verify"
+	"engramd/internal/protocol/writerlog"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/internal/relay/store"
 )
@@ -136,4 +138,95 @@ func TestRepairOfWhatExpiredUnseen(t *testing.T) {
 			t.Errorf("given up: %+v", r.Missing[0])
 		}
 	})
+}
+
+// TestLetGoIsExpired: of what a person let go verify says that it has expired, wherever it
+// was written, also on the machine that did so.
+func TestLetGoIsExpired(t *testing.T) {
+	for _, foreign := range []bool{false, true} {
+		a := newAged(t)
+		one := a.machine()
+		other := one
+		if foreign {
+			other = a.machine()
+		}
+		s := one()
+		old, _, err := s.Memory.Set(t.Context(), "mem/x", "one", memory.SetOptions{})
+		if err == nil {
+			_, _, err = s.Memory.Set(t.Context(), "mem/y", "stays", memory.SetOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		a.pass(time.Minute)
+		s = other()
+		if _, _, err := s.Memory.Set(t.Context(), "mem/x", "two", memory.SetOptions{Expires: memory.Expiry{At: a.now().Add(time.Hour).Unix(), With: old.ID[:8]}}); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		a.pass(2 * time.Hour)
+		if err := a.relay.Store.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for name, open := range map[string]func() *Session{"who wrote it": one, "who let it go": other, "another": a.machine()} {
+			s := open()
+			r, err := verify.Run(t.Context(), s.Memory.Memory, s.Outbox.state(t.Context()), a.now())
+			if err != nil || r.Counts[writerlog.Expired] == 0 || len(r.Counts) > 1 {
+				t.Errorf("foreign %v, %s: %+v, %v", foreign, name, r.Findings, err)
+			}
+			s.Close()
+		}
+	}
+}
+
+// TestAnewWithAnExpiry: what waits for a memory that has expired is written into none that
+// began at its slug since, whatever that one says of its own expiry; where the memory was
+// put off in time, it is.
+func TestAnewWithAnExpiry(t *testing.T) {
+	const day = 24 * 3600
+	for name, c := range map[string]struct {
+		putOff bool
+		asks   bool // a later time is asked for by a write that waits too
+		want   Sent
+		text   string
+	}{
+		"began anew":                    {want: Sent{Left: 1}, text: "another"},
+		"began anew, and a time waits":  {asks: true, want: Sent{Apart: 1}, text: "another"},
+		"was put off, and written then": {putOff: true, want: Sent{Written: 1, Rebased: 1}, text: "another\nmine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAged(t)
+			s, other := a.machine()(), a.machine()()
+			set := func(s *Session, text string, expires int64, l *memory.Later) {
+				t.Helper()
+				if _, status, err := s.Memory.Set(t.Context(), "mem/x", text, memory.SetOptions{Expires: memory.Expiry{At: expires}, Later: l}); err != nil || status.Queued != (l != nil) {
+					t.Fatal(status, err)
+				}
+			}
+			at := a.now().Unix() + 3600
+			set(s, "old", at, nil)
+			set(s, "old\nmine", 0, &memory.Later{Append: "mine", Silent: true})
+			if c.asks {
+				set(s, "asked", at+day, &memory.Later{Silent: true})
+			}
+			a.pass(time.Minute)
+			if c.putOff {
+				set(other, "old", at+day, nil)
+			}
+			a.pass(time.Hour)
+			if err := a.relay.Store.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			set(other, "another", at+day, nil)
+			out := sent(t, s)
+			if reason := out.Reason; (reason == errGone.Error()) != (c.want.Left > 0) {
+				t.Errorf("left for %q", reason)
+			}
+			out.Reason = ""
+			if out != c.want || body(t, other, "mem/x") != c.text {
+				t.Errorf("%+v, %q", out, body(t, other, "mem/x"))
+			}
+		})
+	}
 }

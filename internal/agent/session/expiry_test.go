@@ -13,6 +13,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
+	"engramd/internal/memory/apart"
 	"engramd/internal/memory/write"
 	"engramd/nips/nipae"
 )
@@ -325,5 +326,52 @@ func TestExpiredBehindOthers(t *testing.T) {
 				t.Errorf("%q, expires %d, %v", e.Text, e.Expires, err)
 			}
 		})
+	}
+}
+
+// TestApartExpires: what expires and met a newer text is kept beside it for as long as it was
+// to last, and holds up nothing that is written later.
+func TestApartExpires(t *testing.T) {
+	relay, cache, state := newFrail(t), t.TempDir(), t.TempDir()
+	var ahead time.Duration
+	var said []string
+	s, other := agedAt(t, cache, state, &ahead, &said, relay.url), agedAt(t, t.TempDir(), t.TempDir(), &ahead, &said, relay.url)
+	at := time.Now().Add(time.Hour).Unix()
+	if _, _, err := s.Memory.Set(t.Context(), "mem/x", "one", memory.SetOptions{Expires: memory.Expiry{At: at}}); err != nil {
+		t.Fatal(err)
+	}
+	most := ""
+	relay.silent.Store(true)
+	for n := nipae.MaxBody - 400; n < nipae.MaxBody; n += 10 {
+		text := strings.Repeat("y", n)
+		if _, _, err := s.Memory.Set(t.Context(), "mem/x", text, mayWait); err == nil {
+			most = text
+		} else if !errors.Is(err, client.ErrTooLarge) {
+			t.Fatal(err)
+		}
+	}
+	all, err := s.Outbox.All(t.Context())
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	relay.silent.Store(false)
+	setTo(t, other, "mem/x", "theirs", false)
+	if out := sent(t, s); out.Apart != 1 || out.Left+out.Written != 0 {
+		t.Fatalf("%+v", out)
+	}
+	slug := apart.Slug(all[len(all)-1].ID)
+	e, _, err := s.Memory.Get(t.Context(), slug)
+	if err != nil || e.Expires != at || !strings.HasSuffix(e.Text, "\n"+most) {
+		t.Errorf("%d bytes, expires %d, want %d, %v", e.Size, e.Expires, at, err)
+	}
+	// This process was killed before it noted that.
+	c := &chain{o: s.Outbox, state: s.Outbox.state(t.Context()), out: &Sent{}, slug: "mem/x", all: all[len(all)-1:]}
+	if err := c.apart(t.Context(), client.Entry{}); err != nil || c.out.Apart != 1 || c.left {
+		t.Errorf("again: %+v, %v", c.out, err)
+	}
+	setTo(t, s, "mem/x", "free", false)
+	ahead = time.Hour + time.Second
+	if _, _, err := s.Memory.Get(t.Context(), slug); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("it outlasts the memory: %v", err)
 	}
 }

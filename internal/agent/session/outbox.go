@@ -17,6 +17,7 @@ import (
 	"engramd/internal/memory/apart"
 	"engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
+	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )
 
@@ -265,11 +266,11 @@ func (o *Outbox) put(ctx context.Context, slug nipae.Slug, text string, so memor
 
 // made composes what is kept. Its place is that of the write before it at the slug.
 func (o *Outbox) made(ctx context.Context, slug nipae.Slug, text string, so memory.SetOptions, read *string) (w Waiting, err error) {
-	if err := room(slug, text); err != nil {
-		return w, err
-	}
 	old, w := o.before(ctx, slug)
 	w.Slug, w.Text, w.Expires, w.Asked = string(slug), text, cmp.Or(so.Expires.At, old.Expires), so.Expires
+	if err := room(w); err != nil {
+		return w, err
+	}
 	if l := so.Later; l != nil {
 		w.Append, w.Old, w.New = l.Append, l.Old, l.New
 	}
@@ -296,9 +297,12 @@ func (o *Outbox) made(ctx context.Context, slug nipae.Slug, text string, so memo
 
 // room refuses a text (client.ErrTooLarge) that could not be kept apart, should it meet a
 // newer one when it is sent.
-func room(slug nipae.Slug, text string) error {
+func room(w Waiting) error {
 	const id = "000000000000"
-	text, err := apart.Unit{Of: string(slug), Written: time.Now(), Text: text}.Render()
+	text, err := apart.Unit{Of: w.Slug, Written: time.Now(), Text: w.Text}.Render()
+	if err == nil && w.Expires > 0 {
+		text, err = frontmatter.Dated(frontmatter.Parse(text), frontmatter.At(time.Unix(w.Expires, 0)))
+	}
 	if err == nil {
 		var body nipae.Body
 		if body, err = nipae.NewMemory(apart.Slug(id), text); err == nil {

@@ -84,12 +84,12 @@ func (c *chain) send(ctx context.Context) error {
 			return c.failed(ctx, err)
 		}
 		if err != nil {
-			return c.apart(ctx)
+			return c.apart(ctx, head)
 		}
 		if head.Hash != "" && text == head.Text {
 			return c.stored(ctx, c.all)
 		}
-		published, err := c.write(ctx, c.slug, text, head)
+		published, err := c.write(ctx, c.slug, text, head, c.asked())
 		var conflict *client.ConflictError
 		switch {
 		case err == nil:
@@ -110,7 +110,7 @@ func (c *chain) send(ctx context.Context) error {
 		case errors.As(err, &conflict):
 			c.doubt = c.doubt || conflict.Sent
 		case rebased && errors.Is(err, client.ErrTooLarge):
-			return c.apart(ctx)
+			return c.apart(ctx, head)
 		default:
 			return c.failed(ctx, err)
 		}
@@ -235,12 +235,11 @@ func (c *chain) head(ctx context.Context) (head client.Entry, partial bool, err 
 
 // write writes a text where the head is, or nothing. published is what the relays said
 // that it was sent to.
-func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head client.Entry) (published []client.PublishStatus, err error) {
+func (c *chain) write(ctx context.Context, slug nipae.Slug, text string, head client.Entry, expires memory.Expiry) (published []client.PublishStatus, err error) {
 	m := c.o.s.Memory
 	set := func(so memory.SetOptions) error {
-		so.AllowEmpty = true
+		so.AllowEmpty, so.Expires = true, expires
 		if slug == c.slug {
-			so.Expires = c.asked()
 			so.Signed = func(id string) error {
 				for i := range c.all {
 					c.all[i].Sent = id
@@ -274,8 +273,11 @@ var errGone = errors.New("the text that it was made on has expired: outbox drop 
 // what the first was made from; else each is made again.
 func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased bool, err error) {
 	switch {
-	case c.o.expired(c.last()) && head.Expires == 0: // whatever is there began anew
-		return "", false, errGone
+	case c.anew(ctx, head):
+		if err = errUnfit; c.o.expired(c.last()) {
+			err = errGone
+		}
+		return "", false, err
 	case c.fits(head):
 		return c.last().Text, false, nil
 	case c.doubt || head.Hash == "":
@@ -305,6 +307,25 @@ func (c *chain) on(ctx context.Context, head client.Entry) (text string, rebased
 	return on.Text, true, secrets.CheckChange(had+"\n\n", on.Text)
 }
 
+// anew reports whether the memory that the chain was made on has expired, as far as is
+// known here, and what is there began after it. It was put off if a version says so that
+// was written in time.
+func (c *chain) anew(ctx context.Context, head client.Entry) bool {
+	i := slices.IndexFunc(c.all, func(w Waiting) bool { return w.Asked.At == 0 && c.o.expired(w) })
+	switch {
+	case i < 0:
+		return false
+	case head.Expires == 0:
+		return true
+	case head.CreatedAt < c.all[i].Expires:
+		return false
+	}
+	versions, _, _ := c.o.s.Memory.Log(ctx, c.slug) // without an answer none says so
+	return !slices.ContainsFunc(versions, func(v memory.Version) bool {
+		return v.CreatedAt < c.all[i].Expires && v.Expires > c.all[i].Expires
+	})
+}
+
 // draft is a memory of one text, on which writes are made again.
 type draft struct {
 	write.Memory // which they do without
@@ -323,19 +344,21 @@ func (d *draft) Set(_ context.Context, slug nipae.Slug, text string, o memory.Se
 	return d.Entry, client.Status{}, nil
 }
 
-// apart keeps the chain's text as a memory of its own, beside the one that it met.
-func (c *chain) apart(ctx context.Context) error {
+// apart keeps the chain's text as a memory of its own, beside the one that it met. It
+// expires when the text was to, or, if that was put off, what is there.
+func (c *chain) apart(ctx context.Context, head client.Entry) error {
 	last := c.last()
-	if last.Expires > 0 { // what is apart would outlast it
-		return c.failed(ctx, errUnfit)
+	expires := memory.Expiry{At: last.Expires}
+	if c.o.expired(last) {
+		expires.At = head.Expires
 	}
 	slug := apart.Slug(last.ID)
 	text, err := apart.Unit{Of: string(c.slug), Written: last.At, Text: last.Text}.Render()
 	if err == nil {
-		_, err = c.write(ctx, slug, text, client.Entry{})
+		_, err = c.write(ctx, slug, text, client.Entry{}, expires)
 	}
 	if errors.Is(err, client.ErrConflict) {
-		if there, _, failed := c.o.s.Memory.Get(ctx, slug); failed == nil && there.Text == text {
+		if there, _, failed := c.o.s.Memory.Get(ctx, slug); failed == nil && frontmatter.Parse(there.Text).Body() == last.Text {
 			err = nil // before this process was killed
 		}
 	}

@@ -70,9 +70,10 @@ func (e *TakesError) Error() string {
 
 func (e *TakesError) Unwrap() error { return client.ErrExpiry }
 
-// neverExpires reports whether a slug is of what is always there.
+// neverExpires reports whether a slug is of what is always there: what is apart outlasts no
+// memory that it was written to.
 func neverExpires(slug nipae.Slug) bool {
-	return slug.IsCore() || slug == "mem/narrative" || isMachines(slug) || nipae.IsExchange(slug)
+	return slug.IsCore() || slug == "mem/narrative" || isMachines(slug) && !isApart(slug) || nipae.IsExchange(slug)
 }
 
 // expiry returns a draft that says when a version expires that is written onto a reading,
@@ -89,7 +90,7 @@ func expiry(ctx context.Context, m *Memory, slug nipae.Slug, e Expiry, reading n
 		return Draft{Expires: was, was: was}, nil
 	case neverExpires(slug):
 		return d, fmt.Errorf("%w: core, the narrative and what programs keep never expire", client.ErrExpiry)
-	case was > 0 && was < e.At:
+	case was > 0 && was < e.At, isApart(slug):
 		return Draft{Expires: e.At, was: was}, nil
 	}
 	ctx, done := client.Part(ctx, 0.4)

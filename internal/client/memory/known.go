@@ -134,6 +134,12 @@ func (r *reader) settled(ctx context.Context, ids []string) bool {
 	return err == nil && whole && len(found) == 0
 }
 
+// ApartPrefix begins the slugs of texts that met a newer one (internal/memory/apart), of
+// which each has one of its own.
+const ApartPrefix = "mem/sys/outbox/"
+
+func isApart(slug nipae.Slug) bool { return strings.HasPrefix(string(slug), ApartPrefix) }
+
 // isMachines reports whether a slug is one that programs keep for themselves: it counts
 // as nothing.
 func isMachines(slug nipae.Slug) bool { return strings.HasPrefix(string(slug), "mem/sys/") }

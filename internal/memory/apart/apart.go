@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/client/memory"
 	"engramd/internal/memory/quote"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/snapshot"
@@ -16,7 +17,7 @@ import (
 )
 
 // Prefix begins the slugs of texts that are apart.
-const Prefix = "mem/sys/outbox/"
+const Prefix = memory.ApartPrefix
 
 // MaxUnits is how many are looked at.
 const MaxUnits = 100
