@@ -62,13 +62,14 @@ func stored(b []byte) sum { return sum{binary.BigEndian.Uint32(b), binary.BigEnd
 // to a commit that never became durable. SQLite writes on only behind one that
 // has: so where a commit ends at or behind that frame, and the next frame is of
 // the same log and goes on from that commit's sum, the commit had been
-// acknowledged, and the log was damaged since. Frames of the log before, which
-// lie behind the end of this one, have another salt.
+// acknowledged, and the log was damaged since. Where that commit's own sum is what
+// was damaged, the next frame goes on from the one that it should be. Frames of the
+// log before, which lie behind the end of this one, have another salt.
 func Scan(r io.Reader, hint Hint) (out Report, err error) {
 	in := bufio.NewReaderSize(r, 1<<18)
 	var head [headerSize]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
-		return out, ended(err)
+		return out, cut(err)
 	}
 	l, whole := begin(head[:], hint)
 	if l.page <= 0 {
@@ -77,15 +78,18 @@ func Scan(r io.Reader, hint Hint) (out Report, err error) {
 	out.Salt = l.salt
 	bad := !whole  // met what is not whole
 	proof := false // the frame before may be the end of a commit
+	ended := false // it is, if this one goes on from the sum that it should have
+	var made sum   // that one
 	frame := make([]byte, frameHeader+l.page)
 	for at := int64(headerSize); ; at += int64(len(frame)) {
 		if _, err := io.ReadFull(in, frame); err != nil {
-			return out, ended(err)
+			return out, cut(err)
 		}
 		live := [8]byte(frame[8:16]) == l.salt
-		commit := live && binary.BigEndian.Uint32(frame[4:]) != 0
-		intact := live && l.continues(frame)
-		if bad && proof && intact {
+		sums := l.continues(l.sum, frame) // which the salt is not in
+		commit := (live || sums) && binary.BigEndian.Uint32(frame[4:]) != 0
+		intact := live && sums
+		if bad && live && (proof && sums || ended && l.continues(made, frame)) {
 			out.Damaged = true
 		}
 		if !bad && !intact {
@@ -99,13 +103,14 @@ func Scan(r io.Reader, hint Hint) (out Report, err error) {
 		}
 		// Half a frame's header may be of the log before, and seem to end a commit,
 		// where a sector ends within it.
-		proof = commit && (intact || (at+8)%sector != 0)
+		proof = commit && (sums || (at+8)%sector != 0)
+		ended, made = commit, l.over(l.sum, frame)
 		l.sum = stored(frame[16:])
 	}
 }
 
-// ended is the error of a log that ends: none where that is within a frame.
-func ended(err error) error {
+// cut is the error of a log that ends: none where that is within a frame.
+func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
@@ -134,10 +139,12 @@ func begin(head []byte, hint Hint) (l log, whole bool) {
 	return l, false
 }
 
-// continues reports whether a frame is whole and goes on from the one before.
-func (l log) continues(frame []byte) bool {
-	if binary.BigEndian.Uint32(frame) == 0 {
-		return false
-	}
-	return l.sum.add(l.order, frame[:8]).add(l.order, frame[frameHeader:]) == stored(frame[16:])
+// continues reports whether a frame is whole and goes on from one with that sum.
+func (l log) continues(from sum, frame []byte) bool {
+	return binary.BigEndian.Uint32(frame) != 0 && l.over(from, frame) == stored(frame[16:])
+}
+
+// over is the sum that a frame behind one with that sum has to have.
+func (l log) over(from sum, frame []byte) sum {
+	return from.add(l.order, frame[:8]).add(l.order, frame[frameHeader:])
 }
