@@ -84,7 +84,7 @@ func readFolder(t *testing.T, dir string) folder {
 	t.Helper()
 	f := folder{files: map[string][]byte{}}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() || strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, "lock") {
+		if err != nil || !d.Type().IsRegular() || strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, ".lock") {
 			return err
 		}
 		name, err := filepath.Rel(dir, path)
