@@ -48,7 +48,7 @@ type resending struct {
 func (s *resending) send(ctx context.Context, m *Missing) *nostr.Event {
 	ev, c := m.Act, s.l.s.Client
 	if m.Fate = Left; ev == nil {
-		whole, err := s.l.s.known.At(ctx, m.D)
+		whole, err := s.l.s.known.At(context.WithoutCancel(ctx), m.D) // what became of it is told in any case
 		if ev = whole.Event; err != nil || ev == nil || ev.ID != m.ID {
 			return nil
 		}

@@ -167,6 +167,8 @@ func TestRepairRefused(t *testing.T) {
 	}
 	repair(t, openedAt(t, cache, state, relay.url), func(context.Context, *Repair) {})
 	relay.empty()
+	soon, interrupt := context.WithCancel(t.Context()) // once the relay holds back by rate
+	defer interrupt()
 	relay.refusing(func(ev *nostr.Event) string {
 		switch at := int64(ev.CreatedAt) - 1_700_000_000; {
 		case at == 0:
@@ -178,13 +180,12 @@ func TestRepairRefused(t *testing.T) {
 		case at == 3:
 			return "blocked: a newer version was stored, and has expired"
 		case at >= repairLanes:
+			interrupt()
 			return "rate-limited: slow down"
 		}
 		return ""
 	})
-	repair(t, openedAt(t, cache, state, relay.url), func(ctx context.Context, r *Repair) {
-		soon, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
+	repair(t, openedAt(t, cache, state, relay.url), func(_ context.Context, r *Repair) {
 		err := r.SendAgain(soon, r.Missing)
 		// Nothing proves that its author deleted the first.
 		if n := fates(r.Missing); err != nil || n[Refused] != 2 || n[Removed] != 1 || n[Expired] != 1 || n[Left] != 2*repairLanes || n[WasSent] != repairLanes-4 {
