@@ -4,12 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -32,26 +30,16 @@ type layer struct {
 // data is the relay's folder.
 func (l *layer) data() string { return filepath.Join(l.root, "data") }
 
-// newLayer compiles the library. A machine without a C compiler cannot build the
-// daemon either, so that is a failure.
+// newLayer compiles the library.
 func newLayer(t *testing.T) *layer {
 	t.Helper()
-	top, err := relaytest.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	lib := filepath.Join(dir, "powercut.so")
-	source := filepath.Join(top, "testdata", "power", "powercut.c")
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", lib, source, "-ldl", "-lpthread").CombinedOutput(); err != nil {
-		t.Fatalf("gcc: %v\n%s", err, out)
-	}
+	dir, lib := t.TempDir(), rig.Preloaded(t, "powercut")
 	l := &layer{root: filepath.Join(dir, "disk"), log: filepath.Join(dir, "log")}
 	if err := os.MkdirAll(filepath.Join(l.root, "backups"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	page := filepath.Join(dir, "control")
-	l.told = mapped(t, page)
+	l.told = rig.Shared[control](t, page)
 	l.env = []string{
 		"LD_PRELOAD=" + lib, "E2E_POWER_ROOT=" + l.root, "E2E_POWER_LOG=" + l.log, "E2E_POWER_CONTROL=" + page,
 		"E2E_POWER_BESIDE=" + filepath.Join(l.data(), markName),
@@ -62,29 +50,6 @@ func newLayer(t *testing.T) *layer {
 
 // markName is the file beside the database that says how far it is.
 const markName = "engramd.mark"
-
-func mapped(t *testing.T, path string) *control {
-	t.Helper()
-	size := int(unsafe.Sizeof(control{}))
-	if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	mem, err := unix.Mmap(int(f.Fd()), 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		t.Fatalf("mmap: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Munmap(mem); err != nil {
-			t.Errorf("munmap: %v", err)
-		}
-	})
-	return (*control)(unsafe.Pointer(&mem[0]))
-}
 
 // start runs a relay on the disk.
 func (l *layer) start(t *testing.T) *relaytest.Child {

@@ -34,24 +34,27 @@ type Fsyncs struct {
 	Env    []string
 }
 
-// WatchFsyncs compiles the library and maps the file that it writes to. A
-// machine without a C compiler cannot build the daemon either, so that is a
-// failure.
-func WatchFsyncs(t *testing.T) *Fsyncs {
+// Preloaded compiles a library of testdata/power, for LD_PRELOAD. A machine without a
+// C compiler cannot build the daemon either, so that is a failure.
+func Preloaded(t *testing.T, name string) (lib string) {
 	t.Helper()
 	root, err := relaytest.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	lib := filepath.Join(dir, "fsynccount.so")
-	source := filepath.Join(root, "testdata", "power", "fsynccount.c")
-	out, err := exec.Command("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", lib, source, "-ldl").CombinedOutput()
+	lib = filepath.Join(t.TempDir(), name+".so")
+	source := filepath.Join(root, "testdata", "power", name+".c")
+	out, err := exec.Command("gcc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", lib, source, "-ldl", "-lpthread").CombinedOutput()
 	if err != nil {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
-	path := filepath.Join(dir, "fsyncs")
-	size := int(unsafe.Sizeof(fsyncShared{}))
+	return lib
+}
+
+// Shared maps a new file, in which a library and the test tell each other what T holds.
+func Shared[T any](t *testing.T, path string) *T {
+	t.Helper()
+	size := int(unsafe.Sizeof(*new(T)))
 	if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -69,8 +72,18 @@ func WatchFsyncs(t *testing.T) *Fsyncs {
 			t.Errorf("munmap: %v", err)
 		}
 	})
+	return (*T)(unsafe.Pointer(&mem[0]))
+}
+
+// WatchFsyncs compiles the library and maps the file that it writes to. A
+// machine without a C compiler cannot build the daemon either, so that is a
+// failure.
+func WatchFsyncs(t *testing.T) *Fsyncs {
+	t.Helper()
+	lib, path := Preloaded(t, "fsynccount"), filepath.Join(t.TempDir(), "fsyncs")
+	shared := Shared[fsyncShared](t, path)
 	return &Fsyncs{
-		shared: (*fsyncShared)(unsafe.Pointer(&mem[0])),
+		shared: shared,
 		Env:    []string{"LD_PRELOAD=" + lib, "E2E_FSYNCS=" + path},
 	}
 }
