@@ -309,8 +309,23 @@ func (s *State) Writer(ctx context.Context) (id [writerIDBytes]byte, err error) 
 	return id, err
 }
 
+// closePatience is how long Close looks whether something waits.
+const closePatience = time.Second
+
 // Close ends the use of the state.
-func (s *State) Close() error { return s.file.Close() }
+func (s *State) Close() error {
+	ctx, done := context.WithTimeout(context.Background(), closePatience)
+	defer done()
+	waits := false
+	err := s.file.Read(ctx, func(tx *sealedfile.Tx) error {
+		waits = tx.Has("SELECT 1 FROM outbox")
+		return nil
+	})
+	if err == nil && waits {
+		return s.file.CloseSettled() // a write that waits is nowhere else
+	}
+	return s.file.Close()
+}
 
 func (d *db) read(ctx context.Context, do func(*sealedfile.Tx) error) error {
 	return d.file.Mended(ctx, func() error { return d.file.Read(ctx, do) })

@@ -170,3 +170,30 @@ func TestOutboxOlder(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestWhatWaitsIsNotInALog: a write that waits is in the file, where damage is noticed, once
+// the state is closed; a bit of a log that flips would take it away in silence.
+func TestWhatWaitsIsNotInALog(t *testing.T) {
+	r := newRig(t)
+	s := r.open(testPair)
+	q := queue(t, s, "mem/a", "one", 0)
+	path := s.file.Path()
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		must(t, err)
+		return info.Size()
+	}
+	must(t, s.Close())
+	if n := size(); n > 0 {
+		t.Errorf("%d bytes of log beside a write that waits", n)
+	}
+	s = r.open(testPair)
+	if got := waits(t, s, ""); got != "mem/a=one" {
+		t.Errorf("%q", got)
+	}
+	must(t, s.Outbox.Remove(t.Context(), q.ID))
+	must(t, s.Close())
+	if size() == 0 {
+		t.Error("nothing waits, and the log was taken in all the same")
+	}
+}

@@ -218,7 +218,14 @@ func (f *File) inMemory() bool { return f.path == "" }
 func (f *File) Path() string { return f.path }
 
 // Close ends the file's use, after transactions that run.
-func (f *File) Close() error {
+func (f *File) Close() error { return f.close(logRestBytes) }
+
+// CloseSettled is Close for what nothing else has: unless another process reads, none of
+// it is left in the log, of which a damaged end is taken for one that was cut off.
+func (f *File) CloseSettled() error { return f.close(0) }
+
+// close leaves a log of so many bytes at most.
+func (f *File) close(rest int64) error {
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
@@ -234,7 +241,7 @@ func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.idle) > 0 && !f.inMemory() {
-		f.idle[0].shorten(f.path, logRestBytes)
+		f.idle[0].shorten(f.path, rest)
 	}
 	return f.drop()
 }
