@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"context"
 	"bytes"
 	"log/slog"
 	"os"
@@ -322,16 +323,17 @@ func TestConfirms(t *testing.T) {
 
 // The file is kept while the relay runs, and at its end.
 func TestRun(t *testing.T) {
+	path := filepath.Join(t.TempDir(), File)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		path := filepath.Join(t.TempDir(), File)
 		m := &running{began: began}
 		g := New(Options{Path: path, Now: time.Now, Machine: m})
 		g.Open(0)
+		ctx, end := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			g.Run(t.Context(), time.After)
+			g.Run(ctx, time.After)
 		}()
 		for _, after := range []time.Duration{90 * time.Minute, 3 * time.Hour} {
 			time.Sleep(time.Until(began.Add(after)))
@@ -341,6 +343,9 @@ func TestRun(t *testing.T) {
 				t.Errorf("after %v: %v old, %v", after, old, err)
 			}
 		}
+		// What ends keeps the anchor once more.
+		end()
+		<-ended
 	})
 }
 
