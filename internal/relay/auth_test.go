@@ -42,6 +42,9 @@ func TestAuthenticate(t *testing.T) {
 		{"trailing slash and upper case host", func() *nostr.Event {
 			return key.Sign(22242, 0, "", nostr.Tag{"relay", "wss://Relay.Example:443/"}, challengeTag)
 		}, ""},
+		{"a query of the client's", func() *nostr.Event {
+			return key.Sign(22242, 0, "", nostr.Tag{"relay", "wss://relay.example/?client=x"}, challengeTag)
+		}, ""},
 		{"loopback under its usual name", func() *nostr.Event {
 			return key.Sign(22242, 0, "", nostr.Tag{"relay", "ws://localhost:7447"}, challengeTag)
 		}, ""},

@@ -1,14 +1,14 @@
 package relay
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/idna"
 
 	"engramd/nips/nipae"
 )
@@ -56,10 +56,19 @@ func NewNames(publicURLs []string, listening netip.AddrPort) (Names, error) {
 	return names, nil
 }
 
-// Has reports whether raw is one of our names after canonicalisation.
+// Has reports whether raw is one of our names: clients write the same place
+// with and without a slash at its end (NDK adds it to every path), with a query
+// of their own, and a host beyond ASCII in letters or in punycode. A query
+// counts only where the name has one.
 func (n Names) Has(raw string) bool {
-	name, err := nipae.CanonicalRelayURL(raw)
-	return err == nil && slices.Contains(n, name)
+	place, query, err := placeOf(raw)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(n, func(name string) bool {
+		own, ownQuery, err := placeOf(name)
+		return err == nil && own == place && (ownQuery == "" || ownQuery == query)
+	})
 }
 
 func httpToWS(raw string) string {
@@ -71,20 +80,23 @@ func httpToWS(raw string) string {
 
 // Endpoint reports whether raw is the http or https URL of an endpoint ("/query")
 // of this relay: one of its names, ws as http and wss as https, with the
-// endpoint behind it. Scheme and host are compared in lower case, without the
-// default port and a trailing slash of the path; loopback hosts are all the
-// same one. The query string of raw is returned as it is written.
+// endpoint behind it. They are compared as Has does, and loopback hosts are all
+// the same one. The query string of raw is returned as it is written.
 func (n Names) Endpoint(raw, endpoint string) (query string, ours bool) {
-	place, query, err := placeOf(raw)
+	if len(raw) < 4 || !strings.EqualFold(raw[:4], "http") {
+		return "", false
+	}
+	asked, query, err := placeOf(httpToWS(raw))
 	if err != nil {
 		return "", false
 	}
-	base, found := strings.CutSuffix(place, endpoint)
+	base, found := strings.CutSuffix(asked.path, endpoint)
 	if !found {
 		return "", false
 	}
+	asked.path = base
 	for _, name := range n {
-		if own, _, err := placeOf(wsToHTTP(name)); err == nil && own == base {
+		if own, _, err := placeOf(name); err == nil && own.anyLoopback() == asked.anyLoopback() {
 			return query, true
 		}
 	}
@@ -97,28 +109,36 @@ func (n Names) HTTP() string {
 	return strings.TrimSuffix(first, "/")
 }
 
-var errNotHTTP = errors.New("not an http or https URL")
+// place is where a relay's URL leads to, in the form in which two URLs of one
+// place are equal.
+type place struct{ scheme, host, port, path string }
 
-// placeOf brings an http or https URL to the form in which two URLs of the same
-// place are equal text, but for its query, which is returned apart.
-func placeOf(raw string) (place, query string, err error) {
-	if len(raw) < 4 || !strings.EqualFold(raw[:4], "http") {
-		return "", "", errNotHTTP
-	}
-	canonical, err := nipae.CanonicalRelayURL(httpToWS(raw))
+// hostNames writes host names as browsers do before they ask for them.
+var hostNames = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false))
+
+// placeOf reads a ws or wss URL; its query is returned as it is written.
+func placeOf(raw string) (p place, query string, err error) {
+	canonical, err := nipae.CanonicalRelayURL(raw)
 	if err != nil {
-		return "", "", errNotHTTP
+		return place{}, "", err
 	}
 	canonical, query, _ = strings.Cut(canonical, "?")
 	u, err := url.Parse(canonical)
 	if err != nil {
-		return "", "", errNotHTTP
+		return place{}, "", fmt.Errorf("%w: it does not parse", nipae.ErrRelayURL)
 	}
 	host := u.Hostname()
-	if Loopback(host) {
-		host = "localhost"
+	if ascii, err := hostNames.ToASCII(host); err == nil && ascii != "" {
+		host = ascii
 	}
-	return u.Scheme + "://" + net.JoinHostPort(host, u.Port()) + strings.TrimSuffix(u.EscapedPath(), "/"), query, nil
+	return place{u.Scheme, host, u.Port(), strings.TrimSuffix(u.EscapedPath(), "/")}, query, nil
+}
+
+func (p place) anyLoopback() place {
+	if Loopback(p.host) {
+		p.host = "localhost"
+	}
+	return p
 }
 
 // Loopback reports whether a host, an address or a name in lower case, is this

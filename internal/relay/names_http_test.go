@@ -6,7 +6,7 @@ import (
 )
 
 func TestEndpoint(t *testing.T) {
-	public, err := NewNames([]string{"wss://Relay.example", "ws://plain.example:8080/nostr/"}, netip.MustParseAddrPort("0.0.0.0:7447"))
+	public, err := NewNames([]string{"wss://Relay.example", "ws://plain.example:8080/nostr/", "wss://b\u00fccher.example"}, netip.MustParseAddrPort("0.0.0.0:7447"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,6 +24,12 @@ func TestEndpoint(t *testing.T) {
 		{public, "https://relay.example/query?", "", true},
 		{public, "https://relay.example/query?a=%2f&B=1", "a=%2f&B=1", true},
 		{public, "http://plain.example:8080/nostr/query", "", true},
+		{public, "http://plain.example:8080/nostr/query/?base=%41", "base=%41", true},
+		{public, "https://relay.example/query/?base=", "base=", true},
+		{public, "https://relay.example/query?base=a/", "base=a/", true},
+		{public, "https://xn--bcher-kva.example/query", "", true},
+		{public, "https://B\u00fccher.example/query/", "", true},
+		{public, "https://bucher.example/query", "", false},
 		{public, "http://relay.example/query", "", false},
 		{public, "https://relay.example:80/query", "", false},
 		{public, "wss://relay.example/query", "", false},

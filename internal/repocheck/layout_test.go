@@ -81,6 +81,7 @@ var only = map[string][]string{
 	"github.com/fsnotify/fsnotify":                            {"memory/folder"},
 	"github.com/blevesearch/snowballstem":                     {"memory/recall"},
 	"github.com/zalando/go-keyring":                           {"platform/keychain"},
+	"golang.org/x/net/idna":                                   {"relay"},
 	"golang.org/x/text/unicode/norm":                          {"memory/recall", "memory/folder", "memory/quote"},
 	"github.com/nats-io/nats.go":                              {"relay/notify", "relay/cluster/jetstream"},
 	"github.com/nats-io/nats.go/jetstream":                    {"relay/cluster/jetstream"},

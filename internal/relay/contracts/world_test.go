@@ -90,7 +90,7 @@ func (w *world) open() {
 	storetest.New(w.tb, w.path)
 	w.store, err = sqlite.Open(context.Background(), sqlite.Options{Options: engine.Options{Path: w.path, Clock: w.clock.Now}, OnCommit: w.relay.Committed, Table: w.rules})
 	must(err)
-	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
+	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, OwnName: names.Has})
 	must(err)
 	w.relay.Reject(writes.RejectEvent, func(_ context.Context, ev *nostr.Event) (bool, string) {
 		w.mu.Lock()

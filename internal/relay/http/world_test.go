@@ -61,7 +61,7 @@ func newWorld(t *testing.T, change ...func(*Options)) *world {
 	}
 	t.Cleanup(w.relay.Close) // after the store
 	w.store = storetest.MustOpen(t, func(o *sqlite.Options) { o.OnCommit, o.Clock, w.path = w.relay.Committed, w.clock.Now, o.Path })
-	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
+	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, OwnName: names.Has})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func claimedAuthor(text []byte) string {
 // events, foreign requests to vanish, expired events and those from the future,
 // whoever brings them. Lists, bans and rates do not apply to the operator.
 func NewRules(names relay.Names, o policy.Options) (policy.Hook, error) {
-	p, err := policy.New(policy.Options{RelayNames: names, Future: o.Future, Reader: relay.ReaderFrom, Import: true})
+	p, err := policy.New(policy.Options{OwnName: names.Has, Future: o.Future, Reader: relay.ReaderFrom, Import: true})
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/nips/kind"
-	"engramd/nips/nipae"
 )
 
 // Attestation is an owner's word for a key (NIP-OA) that came beside events of
@@ -73,8 +72,7 @@ const AllRelays = "ALL_RELAYS"
 const maxVanishSize = 4096
 
 // rejectMisaddressedVanish rejects requests to vanish that are for other
-// relays: they count only if a relay tag names this one, compared canonically,
-// or all.
+// relays: they count only if a relay tag names this one or all.
 func (p *Policy) rejectMisaddressedVanish(_ context.Context, ev *nostr.Event) (bool, string) {
 	if ev.Kind != kind.Vanish {
 		return false, ""
@@ -83,10 +81,7 @@ func (p *Policy) rejectMisaddressedVanish(_ context.Context, ev *nostr.Event) (b
 		if len(tag) < 2 || tag[0] != "relay" {
 			continue
 		}
-		if tag[1] == AllRelays {
-			return false, ""
-		}
-		if name, err := nipae.CanonicalRelayURL(tag[1]); err == nil && has(p.names, name) {
+		if tag[1] == AllRelays || p.OwnName(tag[1]) {
 			return false, ""
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/gate"
-	"engramd/nips/nipae"
 )
 
 // DefaultFuture is how far ahead of the relay's clock created_at may be.
@@ -56,8 +55,9 @@ type Options struct {
 	// Import says that events are brought by the operator: what only tells what an
 	// author wants of relays has no effect on what is there already.
 	Import bool
-	// RelayNames are the relay's own ws or wss URLs, for requests to vanish.
-	RelayNames []string
+	// OwnName tells whether a URL is the relay's own, for requests to vanish; nil
+	// means that it has none.
+	OwnName func(url string) bool
 
 	// Reader tells which pubkeys the writer has proved; nil means none, ever.
 	Reader func(ctx context.Context) gate.Reader
@@ -88,7 +88,6 @@ type rules struct {
 	bannedEvents, allowedEvents    map[string]struct{}
 	kinds, bannedKinds             map[int]struct{}
 	ownerList                      []string
-	names                          map[string]struct{}
 }
 
 // compile checks o; the error names every option at fault, joined.
@@ -103,16 +102,8 @@ func compile(o Options) (*rules, error) {
 		allowedEvents: keySet("allowed events", o.AllowedEvents, &errs),
 		kinds:         kindSet("write.kinds", o.Kinds, &errs),
 		bannedKinds:   kindSet("write.ban_kinds", o.BannedKinds, &errs),
-		names:         make(map[string]struct{}, len(o.RelayNames)),
 	}
 	r.ownerList = slices.Collect(maps.Keys(r.owners))
-	for _, raw := range o.RelayNames {
-		name, err := nipae.CanonicalRelayURL(raw)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("relay name %q: %w", raw, err))
-		}
-		r.names[name] = struct{}{}
-	}
 	if o.Future < 0 {
 		errs = append(errs, errors.New("the time window must not be negative"))
 	}
@@ -139,6 +130,9 @@ func (r *rules) fillIn() {
 	}
 	if r.Provisioned == nil {
 		r.Provisioned = func(context.Context, string) (bool, error) { return false, nil }
+	}
+	if r.OwnName == nil {
+		r.OwnName = func(string) bool { return false }
 	}
 	if r.Clock == nil {
 		r.Clock = time.Now

@@ -18,17 +18,13 @@ func vanish(author string, relays ...string) *nostr.Event {
 }
 
 func TestVanishAddress(t *testing.T) {
-	p := mustPolicy(t, Options{RelayNames: []string{"wss://Relay.example/", "ws://127.0.0.1:7447"}})
-	for _, relay := range []string{
-		"ALL_RELAYS", "wss://relay.example", "WSS://RELAY.EXAMPLE:443/", "ws://127.0.0.1:7447/",
-	} {
+	p := mustPolicy(t, Options{OwnName: func(url string) bool { return url == "wss://relay.example" }})
+	for _, relay := range []string{"ALL_RELAYS", "wss://relay.example"} {
 		check(t, p, vanish(agentKey, relay), "")
 		check(t, p, vanish(agentKey, "wss://other.example", "nonsense", relay), "")
 	}
 	const refused = "invalid: not addressed to this relay"
-	for _, relay := range []string{
-		"all_relays", "ws://relay.example", "wss://relay.example/path", "wss://relay.example.evil", "wss://other.example", "relay.example", "",
-	} {
+	for _, relay := range []string{"all_relays", "wss://other.example", ""} {
 		check(t, p, vanish(agentKey, relay), refused)
 	}
 	check(t, p, vanish(agentKey), refused)

@@ -78,7 +78,7 @@ func newWorld(t testing.TB, change ...func(*settings)) *world {
 			o.Path = set.store.Path
 		}
 	})
-	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, RelayNames: names})
+	writes, err := policy.New(policy.Options{Clock: w.clock.Now, Reader: relay.ReaderFrom, OwnName: names.Has})
 	must(t, err)
 	w.relay.Reject(writes.RejectEvent)
 	must(t, w.relay.Attach(w.store))

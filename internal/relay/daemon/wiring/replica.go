@@ -154,7 +154,7 @@ func replicasCompile(cfg *config.Config) error {
 // from the future. Lists and rates are for those who write here.
 func CopyPolicy(names relay.Names, o policy.Options, r management.Rules) (*policy.Policy, error) {
 	return policy.New(policy.Options{
-		RelayNames: names, Future: o.Future, Reader: relay.ReaderFrom, Import: true, MaxTags: o.MaxTags,
+		OwnName: names.Has, Future: o.Future, Reader: relay.ReaderFrom, Import: true, MaxTags: o.MaxTags,
 		BannedAuthors: r.BanAuthors, BannedKinds: r.BanKinds, BannedEvents: r.BannedEvents, AllowedEvents: r.AllowedEvents,
 	})
 }

@@ -103,8 +103,8 @@ func PolicyOptions(cfg *config.Config, names relay.Names, approved func(ctx cont
 		Rates: policy.Rates{
 			Key: fairness.Rate(cfg.Limits.EventsPerKey), Share: fairness.Rate(cfg.Limits.EventsPerAddress), Rows: fairness.Rate(config.IndexRows),
 		},
-		RelayNames: names,
-		Reader:     relay.ReaderFrom, Attested: relay.AttestationsFrom, Approved: approved,
+		OwnName: names.Has,
+		Reader:  relay.ReaderFrom, Attested: relay.AttestationsFrom, Approved: approved,
 	}
 }
 
