@@ -109,6 +109,7 @@ func gateTableVersions() []*nostr.Event {
 		relaytest.Entry(agent, stranger.Pub, "contract-2", "note", "cedar in plain text", next()),
 		relaytest.SealedEntry(second, owner.Pub, "contract-1", "note", "cedar", next()),
 		relaytest.SealedEntry(second, worker.Pub, "contract-3", "note", "sealed cedar", next()),
+		sign(agent, 30300, "cedar to be thought of", d("contract-1"), p(owner)),
 		sign(owner, 30078, "", d("engramd/agents"), p(worker)),
 		sign(owner, 30078, "cedar", d("settings"), p(second)),
 		sign(owner, 30500, "cedar shelf", d("contract-1"), p(worker)),
@@ -176,6 +177,9 @@ func gateTableHeads() []*nostr.Event {
 
 		sign(stranger, 21059, relaytest.Seal(stranger, agent.Pub, "x", "w3"), p(agent)),
 		sign(agent, 21059, relaytest.Seal(agent, owner.Pub, "x", "w4"), p(owner)),
+		sign(agent, 24200, relaytest.Seal(agent, owner.Pub, "x", "o1"), p(owner)),
+		sign(owner, 30179, relaytest.Seal(owner, owner.Pub, "x", "s1"), nostr.Tag{"d", "contract-1"}, p(agent)),
+		sign(agent, 30300, "cedar to be bought", nostr.Tag{"d", "contract-1"}, p(owner)),
 	}
 	return append(append(heads, gateTableDeletions(next)...), gateTableCases(next)...)
 }
@@ -275,6 +279,7 @@ func gateTableKinds(all bool) []gateKinds {
 	return append(some, []gateKinds{
 		{"no kind", []int{}}, {"contract memory", []int{30090, 30091}}, {"turn metrics", []int{44200}},
 		{"messages", []int{4}}, {"app data", []int{30078}}, {"approvals", []int{4550}}, {"shelves", []int{30500}},
+		{"agents' doings", []int{24200}}, {"reminders", []int{30300}}, {"settings", []int{30179}},
 		{"notes", []int{1}}, {"engrams and wraps", []int{30174, 1059}}, {"articles and entries", []int{30023, 30090}},
 	}...)
 }
@@ -304,7 +309,7 @@ func gateTablePast() []gateAsk {
 	text := func(s string) *string { return &s }
 	until := nostr.Timestamp(1_690_000_001)
 	for _, k := range []relaytest.Key{rig.GateAgent, rig.GateOwner, rig.GateSecond, rig.GateWorker, rig.GateStranger} {
-		for _, kind := range []int{30174, 30090, 30091, 30078, 30500, 30023, 1059, 5, 1} {
+		for _, kind := range []int{30174, 30090, 30091, 30078, 30179, 30300, 30500, 30023, 1059, 5, 1} {
 			ask(fmt.Sprintf("kind %d", kind), gatePast{kind: kind, author: k.Pub})
 		}
 		ask("the contract", gatePast{kind: 30090, author: k.Pub, d: text("contract-1")})

@@ -22,6 +22,7 @@ const (
 	// Ruled is a Deletion for the gated kind alone that it names: what its e tags
 	// name was found open, so that it is open where no rule gates that kind.
 	Ruled Class = 8
+	Own   Class = 9 // what its author keeps to himself
 
 	configured Class = 16
 	classCount       = 32
@@ -42,6 +43,7 @@ var rules = [...]struct {
 	Deletion: {"deletion", byAuthor},
 	Approval: {"approval", byAuthor},
 	Ruled:    {"deletion", byAuthor},
+	Own:      {"own", byAuthor},
 }
 
 // String returns the name of the class's rule, the label that metrics use:

@@ -34,6 +34,10 @@ func TestClassify(t *testing.T) {
 		{"gift wrap", event(1059, sealedContent), gate.Wrap},
 		{"turn metrics", event(44200, sealedContent), gate.Wrap},
 		{"direct message", event(4, "x?iv=y"), gate.Direct},
+		{"what an agent does", event(24200, sealedContent), gate.Direct},
+		{"an agent's settings", event(30179, sealedContent), gate.Own},
+		{"a reminder", event(30300, sealedContent), gate.Own},
+		{"deletion of a reminder", event(5, "", tag("a", "30300:"+agent+":x")), gate.Deletion},
 
 		{"gift wrap that passes", event(21059, sealedContent), gate.Wrap},
 		{"deletion by id", event(5, "", tag("e", someID)), gate.Deletion},
@@ -88,7 +92,7 @@ func TestClassString(t *testing.T) {
 	for class, want := range map[gate.Class]string{
 		gate.Open: "open", gate.Engram: "engram", gate.Contract: "contract", gate.Sealed: "sealed",
 		gate.Wrap: "wrap", gate.Direct: "direct", gate.Deletion: "deletion", gate.Approval: "approval",
-		16 | 1: "configured", gate.Ruled: "deletion", 31: "configured", 9: "unknown", 15: "unknown", 32: "unknown", 255: "unknown",
+		16 | 1: "configured", gate.Ruled: "deletion", gate.Own: "own", 31: "configured", 10: "unknown", 15: "unknown", 32: "unknown", 255: "unknown",
 	} {
 		if got := class.String(); got != want {
 			t.Errorf("class %d is %q, want %q", class, got, want)
@@ -100,7 +104,7 @@ func TestClassString(t *testing.T) {
 func TestClassNumbers(t *testing.T) {
 	for i, class := range []gate.Class{
 		gate.Open, gate.Engram, gate.Contract, gate.Sealed, gate.Wrap, gate.Direct, gate.Deletion, gate.Approval,
-		gate.Ruled,
+		gate.Ruled, gate.Own,
 	} {
 		if int(class) != i {
 			t.Errorf("%v has the number %d, want %d", class, class, i)

@@ -23,10 +23,11 @@
 //	contract  author, p, arbitrator  its id, its d           30090, 30091
 //	sealed    author, p              its id                  30090 whose content is no JSON object
 //	wrap      p                                              1059, 21059, 44200
-//	direct    author, p                                      4
+//	direct    author, p                                      4, 24200
 //	deletion  author                                         5 that names a gated kind, or an event not found open
 //	approval  author                                         30078 with d = engramd/agents
 //	deletion  author                                         5 that names a gated kind, and events found open
+//	own       author                                         30179, 30300
 //
 // An arbitrator is one whom both parties of a contract agreed on. The gate does
 // not know contracts: who asks it hands over the reader's cases ([Case]). A

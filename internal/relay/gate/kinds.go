@@ -25,6 +25,11 @@ var kinds = []entry{
 	{Number: 21059, Class: Wrap, WasRule: "p"}, // the ephemeral gift wrap of NIP-59
 	{Number: 44200, Class: Wrap},               // what an agent's turns cost
 	{Number: nostr.KindEncryptedDirectMessage, Class: Direct},
+	// Kinds of Buzz: what an agent is seen doing by its owner, and what a person
+	// keeps to himself of agents and reminders.
+	{Number: 24200, Class: Direct, WasRule: "author,p"},
+	{Number: 30179, Class: Own, WasRule: "author"},
+	{Number: 30300, Class: Own, WasRule: "author"},
 	{Number: nostr.KindDeletion, Except: []exception{{hides, Deletion}, {hidesKind, Ruled}}},
 	{Number: nostr.KindApplicationSpecificData, Except: []exception{{approves, Approval}}, Rules: true},
 }

@@ -76,12 +76,12 @@ func varied(i, field int) (all [][]entry) {
 	case string:
 		set(was + "author")
 	case Class:
-		set(was%Ruled + 1)
+		set(was%Own + 1)
 	case []exception:
 		set(append(slices.Clone(was), exception{approves, Approval}, exception{sealed, Sealed}))
 		for x := range was {
 			other := slices.Clone(was)
-			other[x].Class = other[x].Class%Ruled + 1
+			other[x].Class = other[x].Class%Own + 1
 			set(other)
 			other = slices.Clone(was)
 			other[x].Trait = other[x].Trait%approves + 1
@@ -149,7 +149,7 @@ func TestTablesThatCannotBe(t *testing.T) {
 	for want, e := range map[string]entry{
 		"kind 4 is there twice":                     {Number: nostr.KindEncryptedDirectMessage, Class: Wrap},
 		"kind 64201 has no built-in class but open": {Number: 64201},
-		"kind 64202 has no built-in class but open": {Number: 64202, Class: 9},
+		"kind 64202 has no built-in class but open": {Number: 64202, Class: 10},
 		"kind 64203 has no built-in class but open": {Number: 64203, Class: configured | 1},
 		"65536 is no kind":                          {Number: 65536, Class: Wrap},
 		"-1 is no kind":                             {Number: -1, Class: Wrap},

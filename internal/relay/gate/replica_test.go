@@ -33,7 +33,7 @@ func TestReplicaReadsEverything(t *testing.T) {
 			}
 		}
 	}
-	unknown := gate.Subject{Class: 9, ID: someID, Author: stranger}
+	unknown := gate.Subject{Class: 10, ID: someID, Author: stranger}
 	if scope, _ := table.ScopeFor(me, nostr.Filter{}); scope.CanRead(unknown) || scope.All() {
 		t.Error("a replica reads what the operator alone may")
 	}

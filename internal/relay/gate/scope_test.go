@@ -53,6 +53,10 @@ func TestSecondCheck(t *testing.T) {
 		{"turn metrics by id", none, event(44200, ""), byID, false, false, false, false, true},
 		{"message", exclude, event(4, ""), anything, false, false, false, true, true},
 		{"message by id", none, event(4, ""), byID, false, false, false, true, true},
+		{"what an agent does", exclude, event(24200, ""), anything, false, false, false, true, true},
+		{"reminder", exclude, event(30300, "", nostr.Tag{"d", "x"}), anything, false, false, false, true, false},
+		{"reminder by id and d", none, event(30300, "", nostr.Tag{"d", "x"}), with(byID, "d", "x"), false, false, false, true, false},
+		{"an agent's settings", exclude, event(30179, "", nostr.Tag{"d", "x"}), anything, false, false, false, true, false},
 		{"deletion of an engram", none, deletion, kinds(5), false, false, false, true, false},
 		{"deletion of an engram by id", none, deletion, byID, false, false, false, true, false},
 		{"approvals", none, approvals, with(kinds(30078), "d", gate.ApprovalD), false, false, false, true, false},
@@ -115,7 +119,7 @@ func TestUnknownClass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, class := range []gate.Class{9, 15, 16, 32, 200} {
+	for _, class := range []gate.Class{10, 15, 16, 32, 200} {
 		e := gate.Subject{Class: class, ID: someID, Author: agent, P: []string{owner}}
 		if scope.CanRead(e) {
 			t.Errorf("class %d is read", class)

@@ -35,6 +35,9 @@ func TestNewTableRefuses(t *testing.T) {
 		{gate.Options{Rules: []string{"21059 p ids"}}, "kind 21059 has a built-in rule"},
 		{gate.Options{Rules: []string{"21059 author"}}, "kind 21059 has a built-in rule"},
 		{gate.Options{Rules: []string{"44200 p"}}, "kind 44200 has a built-in rule"},
+		{gate.Options{Rules: []string{"24200 p"}}, "kind 24200 has a built-in rule"},
+		{gate.Options{Rules: []string{"30179 author,p"}}, "kind 30179 has a built-in rule"},
+		{gate.Options{Rules: []string{"30300 author ids"}}, "kind 30300 has a built-in rule"},
 		{gate.Options{Rules: []string{"30090 p"}}, "kind 30090 has a built-in rule"},
 		{gate.Options{Rules: []string{"30091 p"}}, "kind 30091 has a built-in rule"},
 		{gate.Options{Rules: []string{"30174 author"}}, "kind 30174 has a built-in rule"},
@@ -55,7 +58,7 @@ func TestDefaultsByName(t *testing.T) {
 
 func TestGated(t *testing.T) {
 	plain, ruledTable := mustTable(t, public), mustTable(t, ruled)
-	for _, kind := range []int{4, 1059, 21059, 30090, 30091, 30174, 44200} {
+	for _, kind := range []int{4, 1059, 21059, 24200, 30090, 30091, 30174, 30179, 30300, 44200} {
 		if !plain.Gated(kind) {
 			t.Errorf("kind %d is not gated", kind)
 		}
@@ -92,7 +95,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("the rules %q have the fingerprint of others", rules)
 		}
 	}
-	if of(gate.Options{Rules: []string{"21059 p"}}) != of(gate.Options{}) {
+	if of(gate.Options{Rules: []string{"21059 p", "24200 author,p", "30179 author", "30300 author"}}) != of(gate.Options{}) {
 		t.Error("a rule that says what is built in has a fingerprint of its own")
 	}
 	if of(gate.Options{}) == "" {

@@ -49,8 +49,10 @@ func ruleOfKind(o Options, kind int) rule {
 		return rule{author: true, p: true, ids: true, d: o.Contracts == "" || o.Contracts == "contract", everybody: o.Contracts == "public"}
 	case 1059, 21059, 44200:
 		return rule{p: true}
-	case 4:
+	case 4, 24200:
 		return rule{author: true, p: true}
+	case 30179, 30300:
+		return rule{author: true}
 	}
 	for _, line := range o.Rules {
 		words := strings.Fields(line)

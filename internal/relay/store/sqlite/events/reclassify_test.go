@@ -8,6 +8,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/events"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -83,6 +84,38 @@ func TestHistoryIsClassedAnew(t *testing.T) {
 	again := storetest.MustOpen(t, func(n *sqlite.Options) { *n = o })
 	if n := rows(t, again, "history WHERE class = 19"); n != 1 {
 		t.Error("the version has its old class")
+	}
+	wantWhole(t, again)
+}
+
+// Kinds that a later version gates get their class of a database in which they
+// are open, and so does a request to delete one.
+func TestKindsThatWereOpenAreGated(t *testing.T) {
+	o := storetest.Options(t)
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reminder := alice.Fake(30300, 0, "buy cedar", nostr.Tag{"d", "x"}, nostr.Tag{"p", bob.Pub})
+	settings := alice.Fake(30179, 0, "cedar", nostr.Tag{"d", "x"})
+	request := alice.Delete(1, "30300:"+alice.Pub+":y")
+	for _, ev := range []*nostr.Event{reminder, settings, request} {
+		put(t, s, ev, store.Stored)
+	}
+	if _, err := events.OnWriter(s, `UPDATE events SET class = 0, readers = NULL, sum = NULL`, `UPDATE meta SET value = 'kinds:before' WHERE key = 'gate'`); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := storetest.MustOpen(t, func(n *sqlite.Options) { *n = o })
+	for ev, want := range map[*nostr.Event]gate.Class{reminder: gate.Own, settings: gate.Own, request: gate.Deletion} {
+		if got := classOf(t, again, ev); got != want {
+			t.Errorf("kind %d is in class %d, want %d", ev.Kind, got, want)
+		}
+	}
+	if n := rows(t, again, "events WHERE id = x'%s' AND readers = (SELECT num FROM pubkeys WHERE key = x'%s')", reminder.ID, bob.Pub); n != 1 {
+		t.Error("whom the reminder names is not kept")
 	}
 	wantWhole(t, again)
 }
