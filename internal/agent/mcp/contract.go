@@ -23,7 +23,7 @@ type Contracts interface {
 	// By restricts calls to the contract of a poster, "" for any.
 	By(poster string) Contracts
 	New(ctx context.Context, o contract.Offer) (contract.Contract, client.Status, error)
-	List(ctx context.Context, status string) ([]contract.Contract, client.Status, error)
+	List(ctx context.Context, status string) (contract.Listing, client.Status, error)
 	Thread(ctx context.Context, id, with string) (contract.Thread, client.Status, error)
 	Move(ctx context.Context, id, with, to, note string, event *nostr.Event) (contract.Contract, client.Status, error)
 	Say(ctx context.Context, id, with string, s contract.Saying) (contract.Entry, client.Status, error)

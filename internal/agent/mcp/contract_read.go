@@ -37,7 +37,8 @@ func (s *contractTools) contractList(ctx context.Context, in contractListIn) (co
 		return contractListOut{}, err
 	}
 	return negotiated(ctx, s.calls, func(ctx context.Context) (contractListOut, error) {
-		all, status, err := s.contracts.List(ctx, strings.TrimSpace(in.Status))
+		list, status, err := s.contracts.List(ctx, strings.TrimSpace(in.Status))
+		all := list.Contracts
 		if errors.Is(err, client.ErrInvalid) {
 			return contractListOut{}, invalidf("%s is no status.", quoted(in.Status))
 		}
@@ -48,6 +49,9 @@ func (s *contractTools) contractList(ctx context.Context, in contractListIn) (co
 			return contractListOut{}, contractFailed(err, status, false)
 		}
 		out := contractListOut{Contracts: []contractOut{}, Total: len(all), answer: contractAnswer(status)}
+		if list.More {
+			out.Warnings = append(out.Warnings, "relays have more contracts that name you: those are counted that changed last, and those in which you did something")
+		}
 		for _, c := range all[:min(limit, len(all))] {
 			out.Contracts = append(out.Contracts, s.contractOf(c))
 		}

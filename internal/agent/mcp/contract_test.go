@@ -33,8 +33,8 @@ func (f *fakeContracts) New(_ context.Context, o contract.Offer) (contract.Contr
 	return f.thread.Contract, f.status, f.err
 }
 
-func (f *fakeContracts) List(context.Context, string) ([]contract.Contract, client.Status, error) {
-	return []contract.Contract{f.thread.Contract}, f.status, f.err
+func (f *fakeContracts) List(context.Context, string) (contract.Listing, client.Status, error) {
+	return contract.Listing{Contracts: []contract.Contract{f.thread.Contract}}, f.status, f.err
 }
 
 func (f *fakeContracts) Thread(context.Context, string, string) (contract.Thread, client.Status, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"text/tabwriter"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/spf13/cobra"
 
 	"engramd/internal/agent/view"
@@ -14,6 +15,8 @@ import (
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/client/transfer"
+	"engramd/nips/nipae"
 )
 
 // New returns engramctl agents.
@@ -70,6 +73,25 @@ type agentOut struct {
 	Last       string `json:"last,omitempty"`
 }
 
+// othersOut is what keys that are not approved address to the owner, where that is
+// more than is looked at.
+type othersOut struct {
+	Engrams int64 `json:"engrams"` // as the relay that has most counts them; -1: none counts
+	Looked  int   `json:"looked_at"`
+}
+
+// claims counts the engrams of keys that are not approved.
+func claims(ctx context.Context, c *client.Client, agents []memory.AgentMemory) int64 {
+	all := nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {c.Identity().PubKey()}}}
+	known := all
+	for _, m := range agents {
+		if m.Approved {
+			known.Authors = append(known.Authors, m.Agent)
+		}
+	}
+	return transfer.CountBeyond(ctx, c, all, known)
+}
+
 func lsCommand(env *cliutil.Env) *cobra.Command {
 	return env.Command(&cobra.Command{
 		Use:   "ls [--json]",
@@ -77,9 +99,11 @@ func lsCommand(env *cliutil.Env) *cobra.Command {
 		Long: `List the agents of the key's owner: those that it has approved, and those that
 remember something for it, with how much that is (core and texts, decrypted) and
 when they last wrote or removed something. Anybody can address memory to anybody:
-an agent that is not approved is only somebody's claim to be one. Proposals, answers to
-them and the units of a writer's log are no memory and not counted. Who is named as the
-key's owner where the key is configured proposes things to it, and is none of its agents.
+an agent that is not approved is only somebody's claim to be one, and is looked for among
+the newest 500 engrams that name the owner; a note says how many more there are. Proposals,
+answers to them and the units of a writer's log are no memory and not counted. Who is named
+as the key's owner where the key is configured proposes things to it, and is none of its
+agents.
 
 The configured relays are asked, and what they say is united. What only other relays
 have is not counted: name the relays that the agents write to.`,
@@ -93,20 +117,35 @@ have is not counted: name the relays that the agents write to.`,
 		defer c.Close()
 		ctx, done := env.Bounded(ctx)
 		defer done()
-		agents, status, err := memory.Agents(ctx, c)
+		list, status, err := memory.Agents(ctx, c)
 		if err := env.Report(status, err); err != nil {
 			return err
+		}
+		agents, others := list.Agents, int64(list.Looked)
+		if list.Beyond {
+			others = claims(ctx, c, agents)
 		}
 		if env.Flags.JSON {
 			out := struct {
 				cliutil.AnswerOut
 				Agents []agentOut `json:"agents"`
-			}{cliutil.AnswerOf(nil, status), []agentOut{}}
+				Others *othersOut `json:"others,omitempty"`
+			}{cliutil.AnswerOf(nil, status), []agentOut{}, nil}
 			out.Owner = c.Identity().PubKey()
 			for _, m := range agents {
 				out.Agents = append(out.Agents, agentOut{cliutil.KeyOut{Npub: settings.Npub(m.Agent), Pubkey: m.Agent}, m.Approved, m.Core, m.Memories, m.Bytes, m.Unreadable, m.Last, view.Known(m.Last)})
 			}
+			if list.Beyond {
+				out.Others = &othersOut{others, list.Looked}
+			}
 			return env.PrintJSON(out)
+		}
+		if list.Beyond && others != int64(list.Looked) {
+			many := "more engrams of keys that are not approved name this key than were looked at"
+			if others >= 0 {
+				many = fmt.Sprintf("%d engrams of keys that are not approved name this key", others)
+			}
+			env.Note("%s: of them, the %d that are among the newest were looked at", many, list.Looked)
 		}
 		if len(agents) == 0 {
 			env.Note("no agent is approved by this key (%s) or remembers anything for it", settings.Npub(c.Identity().PubKey()))

@@ -130,7 +130,11 @@ func newLs(env *cliutil.Env) *cobra.Command {
 		Short: "List the key's contracts",
 		Long: `List the contracts that the key is a party of, the one changed last first: status, role,
 time of the last change, id, and the beginning of the description. One of which only
-entries are known, and no state, is "unknown", and your role in it is that of a party.`,
+entries are known, and no state, is "unknown", and your role in it is that of a party.
+
+Anybody can name anybody in an offer. Relays are asked for the 500 contracts that changed
+last, in STATUS if it is given, and for all in which the key did something; a note says
+where they have more.`,
 		Example: `  engramctl contract ls --status open
   engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
 	}, func(ctx context.Context, _ []string) error {
@@ -138,18 +142,23 @@ entries are known, and no state, is "unknown", and your role in it is that of a 
 			return err
 		}
 		return bearer.WithContracts(ctx, env, func(ctx context.Context, cs *contract.Contracts, _ string) error {
-			all, s, err := cs.List(ctx, status)
+			list, s, err := cs.List(ctx, status)
+			all := list.Contracts
 			if err == nil && len(all) == 0 && s.Partial {
 				err = fmt.Errorf("%w, and those that did know no contract", client.ErrPartial)
 			}
 			if err := env.ReportWith(s, err, cliutil.ContractRemedy); err != nil {
 				return err
 			}
+			if list.More {
+				env.Note("relays have more contracts that name this key: those are listed that changed last, and those in which it did something")
+			}
 			if env.Flags.JSON {
 				out := struct {
 					cliutil.AnswerOut
 					Contracts []contractOut `json:"contracts"`
-				}{cliutil.AnswerOf(nil, s), []contractOut{}}
+					More      bool          `json:"more,omitempty"`
+				}{cliutil.AnswerOf(nil, s), []contractOut{}, list.More}
 				for _, c := range all {
 					out.Contracts = append(out.Contracts, contractFor(c, cs.PubKey()))
 				}

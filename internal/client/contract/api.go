@@ -24,8 +24,8 @@ const (
 	// apiPage is how many things are asked for at a time.
 	apiPage = 500
 	// maxContractThings and maxContractPages bound what one relay's API may list
-	// in answer to one question, and in how many pages: it makes them as short as
-	// it likes.
+	// in answer to one question about one, and in how many pages: it makes them as
+	// short as it likes.
 	maxContractThings = 20_000
 	maxContractPages  = 200
 )
@@ -40,11 +40,12 @@ func contractPath(id string, more ...string) string {
 }
 
 // listAll asks for all that an API lists under a name, page after page, until one
-// is empty, or the last by what the API says, and reports whether that was all.
+// is empty, or the last by what the API says, or most have come, and reports whether
+// that was all.
 // none is the error of an answer without that list.
-func listAll[T any](ctx context.Context, c *client.Client, t client.Target, path string, query url.Values, name string, none error) (all []T, complete bool, err error) {
+func listAll[T any](ctx context.Context, c *client.Client, t client.Target, path string, query url.Values, name string, most int, none error) (all []T, complete bool, err error) {
 	for range maxContractPages {
-		query.Set("limit", strconv.Itoa(apiPage))
+		query.Set("limit", strconv.Itoa(min(apiPage, most-len(all))))
 		query.Set("offset", strconv.Itoa(len(all)))
 		var page map[string]json.RawMessage
 		if err := c.HTTP().API(ctx, t, client.Call{Path: path, Query: query}, &page); err != nil {
@@ -61,8 +62,8 @@ func listAll[T any](ctx context.Context, c *client.Client, t client.Target, path
 		if all = append(all, list...); len(list) == 0 || len(all) >= total {
 			return all, true, nil
 		}
-		if len(all) > maxContractThings {
-			break
+		if len(all) >= most {
+			return all[:most], false, nil
 		}
 	}
 	return all, false, nil

@@ -132,7 +132,7 @@ func TestOneRelayOfEach(t *testing.T) {
 	if th := thread(t, contractsOf(t, "poster", plain), id); len(th.Entries) != 3 || th.API || th.Contract.Status != "accepted" || th.Contract.Description != "Civic summary" {
 		t.Errorf("websocket: %+v", th)
 	}
-	list := done[[]clientcontract.Contract](t)(worker.List(t.Context(), ""))
+	list := done[clientcontract.Listing](t)(worker.List(t.Context(), "")).Contracts
 	if len(list) != 1 || list[0].Role(worker.PubKey()) != "worker" {
 		t.Errorf("list: %+v", list)
 	}
@@ -198,7 +198,7 @@ func TestArbitration(t *testing.T) {
 					t.Errorf("%+v", th)
 				}
 			}
-			if all, _, err := worker.List(ctx, ""); err != nil || len(all) != 1 || all[0].Status != "completed" {
+			if all, _, err := worker.List(ctx, ""); err != nil || len(all.Contracts) != 1 || all.Contracts[0].Status != "completed" {
 				t.Errorf("listed: %+v, %v", all, err)
 			}
 			if _, _, err := poster.Say(ctx, c.ID, "", clientcontract.Saying{Type: "message", Content: "late"}); !errors.Is(err, client.ErrConflict) {

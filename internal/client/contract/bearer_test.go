@@ -63,7 +63,7 @@ func TestTokensDoWhatKeysDo(t *testing.T) {
 			}
 		}
 		all, _, err := who.List(ctx, "")
-		if err != nil || len(all) != 1 || all[0].ID != c.ID {
+		if err != nil || len(all.Contracts) != 1 || all.Contracts[0].ID != c.ID {
 			t.Errorf("%+v, %v", all, err)
 		}
 	}

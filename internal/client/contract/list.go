@@ -15,52 +15,101 @@ import (
 	"engramd/internal/client"
 )
 
-// List returns the contracts that the caller is a party of, newest change
-// first: those of every relay's API and those that the state events name.
-// status is one of the seven, or "" for all.
-func (cs *Contracts) List(ctx context.Context, status string) ([]Contract, client.Status, error) {
+// Listing is the contracts of a key, as far as relays are asked for them.
+type Listing struct {
+	Contracts []Contract // newest change first
+	// More says that relays have more: contracts that others made or changed, and in
+	// which the key did nothing, or more of its own than mostOwn.
+	More bool
+}
+
+// Anybody can name anybody as his worker or arbitrator. Of what others address to a
+// key the newest are asked for, and beside them what belongs to the contracts in
+// which the key did something itself: strangers cannot make these disappear, nor the
+// list long, slow or fail.
+const (
+	mostOffered = 500   // state events to the key, and contracts of each relay's API
+	mostOwn     = 5_000 // state events of the key
+	idsAtOnce   = 100
+	keysOfOne   = 4 // that have a state event in one contract: the parties, and who decides
+)
+
+// List returns the contracts that the caller is a party of: those of every relay's
+// API and those that the state events name. status is one of the seven, or "" for
+// all; the APIs are asked for those alone.
+func (cs *Contracts) List(ctx context.Context, status string) (Listing, client.Status, error) {
 	ctx, cancel := cs.c.Operation(ctx)
 	defer cancel()
 	if status != "" && !validStatus(status) {
-		return nil, client.Status{}, client.ErrInvalid
+		return Listing{}, client.Status{}, client.ErrInvalid
 	}
 	if s, err := known(ctx, cs); err != nil {
-		return nil, s, err
+		return Listing{}, s, err
 	}
-	me := cs.PubKey()
 	g := &gathering{c: cs.c, events: map[string]*nostr.Event{}}
-	var asking sync.WaitGroup
-	for _, f := range []nostr.Filter{
-		{Kinds: []int{kindState}, Authors: []string{me}},
-		{Kinds: []int{kindState}, Tags: nostr.TagMap{"p": {me}}},
-	} {
-		if cs.c.HTTP().ByToken() {
-			break // on the websocket it proves nothing
-		}
-		asking.Go(func() {
-			a, _ := cs.c.AskThose(ctx, cs.c.Targets(), f)
-			g.add(a.Relays, a.Events)
-		})
-	}
 	var listed []Contract
+	var moreListed, moreStates bool
+	var asking sync.WaitGroup
+	if !cs.c.HTTP().ByToken() { // on the websocket a token proves nothing
+		asking.Go(func() { moreStates = g.statesOf(ctx, cs.PubKey()) })
+	}
 	asking.Go(func() {
-		found, statuses := fromAPIs(ctx, cs)
-		listed = found
+		found, more, statuses := fromAPIs(ctx, cs, status)
+		listed, moreListed = found, more
 		g.add(statuses, nil)
 	})
 	asking.Wait()
 	s := g.status()
 	if client.Answered(s.Relays) == 0 {
-		return nil, s, client.NoRelay(s.Relays)
+		return Listing{}, s, client.NoRelay(s.Relays)
 	}
 	// One relay may know a state of what is only entries to another.
 	talks := keep(listed, func(c Contract) bool { return c.Stateless })
 	listed = keep(listed, func(c Contract) bool { return !c.Stateless })
-	all := merged(listed, slices.Concat(fromStates(g.events), talks))
+	states := fromStates(g.events)
+	if status != "" {
+		// One relay may have a later state than that which another was asked for.
+		last := map[key]Contract{}
+		for _, c := range states {
+			last[keyOf(c)] = c
+		}
+		listed = keep(listed, func(c Contract) bool {
+			state := last[keyOf(c)]
+			return state.Status == status || state.UpdatedAt <= c.UpdatedAt
+		})
+	}
+	all := merged(listed, slices.Concat(states, talks))
 	if status != "" {
 		all = keep(all, func(c Contract) bool { return c.Status == status })
 	}
-	return all, s, nil
+	return Listing{all, moreListed || moreStates}, s, nil
+}
+
+// statesOf gathers the state events of a key's contracts, and reports whether there
+// are more.
+func (g *gathering) statesOf(ctx context.Context, me string) (more bool) {
+	ask := func(f nostr.Filter) []*nostr.Event {
+		f.Kinds = []int{kindState}
+		a, _ := g.c.AskThose(ctx, g.c.Targets(), f)
+		g.add(a.Relays, a.Events)
+		return a.Events
+	}
+	var own, others []*nostr.Event
+	var asking sync.WaitGroup
+	asking.Go(func() { own = ask(nostr.Filter{Authors: []string{me}, Limit: mostOwn}) })
+	asking.Go(func() { others = ask(nostr.Filter{Tags: nostr.TagMap{"p": {me}}, Limit: mostOffered}) })
+	asking.Wait()
+	if len(others) < mostOffered {
+		return len(own) >= mostOwn
+	}
+	var ids []string
+	for _, ev := range own {
+		ids = append(ids, ev.Tags.GetD())
+	}
+	for some := range slices.Chunk(ids, idsAtOnce) {
+		ask(nostr.Filter{Tags: nostr.TagMap{"p": {me}, "d": some}, Limit: keysOfOne * len(some)})
+	}
+	return true
 }
 
 // key tells contracts apart: by id, and the keys between which they are.
@@ -69,13 +118,15 @@ type key struct {
 	pair [2]string
 }
 
+func keyOf(c Contract) key { return key{c.ID, pairOf(c.Poster.PubKey, c.Worker.PubKey)} }
+
 // merged adds contracts that are known from events to those of the API.
 func merged(listed, more []Contract) []Contract {
 	var all []Contract
 	seen := map[key]bool{}
 	offered := map[string]bool{} // contracts of an API that had no worker when they were made
 	for i, c := range slices.Concat(listed, more) {
-		k := key{c.ID, pairOf(c.Poster.PubKey, c.Worker.PubKey)}
+		k := keyOf(c)
 		alone := c.Worker.PubKey == ""
 		if seen[k] || i >= len(listed) && alone && offered[c.ID+c.Poster.PubKey] {
 			continue
@@ -94,9 +145,17 @@ func merged(listed, more []Contract) []Contract {
 // offer to nobody in particular is one as long as nobody is seen to have taken
 // it.
 func fromStates(events map[string]*nostr.Event) []Contract {
-	groups := map[key][]*nostr.Event{}
+	groups, byID := map[key][]*nostr.Event{}, map[string]map[string]*nostr.Event{}
+	for id, ev := range events {
+		d := ev.Tags.GetD()
+		if byID[d] == nil {
+			byID[d] = map[string]*nostr.Event{}
+		}
+		byID[d][id] = ev
+	}
 	for _, ev := range events {
-		k := key{ev.Tags.GetD(), pairAmong(ev, events)}
+		d := ev.Tags.GetD()
+		k := key{d, pairAmong(ev, byID[d])}
 		groups[k] = append(groups[k], ev)
 	}
 	var pairs, alone []Contract
@@ -124,35 +183,44 @@ func fromStates(events map[string]*nostr.Event) []Contract {
 	return merged(pairs, alone)
 }
 
-// fromAPIs returns the contracts that the APIs of all relays list.
-func fromAPIs(ctx context.Context, cs *Contracts) ([]Contract, []client.RelayStatus) {
+// fromAPIs returns the contracts that the APIs of all relays list, and whether one
+// has more.
+func fromAPIs(ctx context.Context, cs *Contracts, wanted string) (contracts []Contract, more bool, relays []client.RelayStatus) {
 	type answer struct {
 		contracts []Contract
+		more      bool
 		status    client.RelayStatus
 	}
 	start := time.Now()
 	all := client.Each(ctx, cs.c.Targets(),
 		func(ctx context.Context, t client.Target) answer {
-			contracts, complete, err := apiList(ctx, cs, t)
+			contracts, complete, err := apiList(ctx, cs, t, wanted)
+			more := len(contracts) == mostOffered && !complete
+			complete = complete || more
 			if isNoAPI(err) {
 				complete, err = true, nil
 			}
-			return answer{contracts, client.RelayStatus{URL: t.URL, Err: err, Events: len(contracts), Complete: complete && err == nil, Took: time.Since(start)}}
+			return answer{contracts, more, client.RelayStatus{URL: t.URL, Err: err, Events: len(contracts), Complete: complete && err == nil, Took: time.Since(start)}}
 		},
 		func(t client.Target, err error) answer {
 			return answer{status: client.RelayStatus{URL: t.URL, Err: err, Took: time.Since(start)}}
 		})
-	var contracts []Contract
-	var relays []client.RelayStatus
 	for _, a := range all {
 		contracts = append(contracts, a.contracts...)
+		more = more || a.more
 		relays = append(relays, a.status)
 	}
-	return contracts, relays
+	return contracts, more, relays
 }
 
-func apiList(ctx context.Context, cs *Contracts, t client.Target) (contracts []Contract, complete bool, err error) {
-	wires, complete, err := listAll[wireContract](ctx, cs.c, t, contractsPath, url.Values{}, "contracts", client.ErrNoAPI)
+// apiList asks an API for the contracts that changed last, in one status if it is
+// not "".
+func apiList(ctx context.Context, cs *Contracts, t client.Target, status string) (contracts []Contract, complete bool, err error) {
+	query := url.Values{}
+	if status != "" {
+		query.Set("status", status)
+	}
+	wires, complete, err := listAll[wireContract](ctx, cs.c, t, contractsPath, query, "contracts", mostOffered, client.ErrNoAPI)
 	if errors.Is(err, client.ErrNotFound) {
 		return nil, false, client.ErrNoAPI
 	}

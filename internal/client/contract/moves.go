@@ -26,7 +26,7 @@ type wireMove struct {
 // apiMoves adds all moves of a contract that the API shows. Not every API lists
 // them.
 func apiMoves(ctx context.Context, c *client.Client, t client.Target, id, poster string, a *apiThread) {
-	moves, complete, err := listAll[wireMove](ctx, c, t, contractPath(id, "transitions"), byPoster(poster), "transitions", nil)
+	moves, complete, err := listAll[wireMove](ctx, c, t, contractPath(id, "transitions"), byPoster(poster), "transitions", maxContractThings, nil)
 	a.moves = moves
 	switch {
 	case errors.Is(err, client.ErrNoAPI), errors.Is(err, client.ErrNotFound):

@@ -73,7 +73,7 @@ func TestContractsOfWhichOnlyEntriesAreKnownAreListed(t *testing.T) {
 	if all, err := c.Publish(t.Context(), said); err != nil || len(all) != 1 || !all[0].Accepted {
 		t.Fatalf("%+v, %v", all, err)
 	}
-	all := done[[]contract.Contract](t)(worker.List(t.Context(), ""))
+	all := done[contract.Listing](t)(worker.List(t.Context(), "")).Contracts
 	if len(all) != 1 || !all[0].Stateless || all[0].ID != "job-17" || all[0].Role(worker.PubKey()) != "party" {
 		t.Errorf("%+v", all)
 	}

@@ -52,7 +52,7 @@ func TestPagesOfOneThing(t *testing.T) {
 	if err != nil || !status.Partial || len(th.Entries) != maxContractPages {
 		t.Errorf("%d entries, %+v, %v", len(th.Entries), status, err)
 	}
-	if list, complete, err := apiList(t.Context(), Of(c), c.Targets()[0]); err != nil || complete || len(list) != maxContractPages {
+	if list, complete, err := apiList(t.Context(), Of(c), c.Targets()[0], ""); err != nil || complete || len(list) != maxContractPages {
 		t.Errorf("%d contracts, all %v, %v", len(list), complete, err)
 	}
 	for _, what := range []string{"memory", "transitions", "contracts"} {

@@ -89,7 +89,7 @@ func TestUnproven(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	all, _, err := poster.List(t.Context(), "")
-	if err != nil || len(all) != 1 || !all[0].Unproven {
+	if err != nil || len(all.Contracts) != 1 || !all.Contracts[0].Unproven {
 		t.Errorf("%+v, %v", all, err)
 	}
 	plain := bridgetest.Start(t).URL

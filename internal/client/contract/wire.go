@@ -162,7 +162,7 @@ func apiContract(ctx context.Context, c *client.Client, t client.Target, id, pos
 func apiEntries(ctx context.Context, c *client.Client, t client.Target, id, poster string, a *apiThread) {
 	query := byPoster(poster)
 	query.Set("events", "true")
-	entries, complete, err := listAll[wireEntry](ctx, c, t, contractPath(id, "memory"), query, "entries", nil)
+	entries, complete, err := listAll[wireEntry](ctx, c, t, contractPath(id, "memory"), query, "entries", maxContractThings, nil)
 	a.entries = entries
 	if a.contract == nil && (errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrAuth) || errors.Is(err, client.ErrInvalid)) {
 		return // neither is there for this key

@@ -26,40 +26,77 @@ type AgentMemory struct {
 	Last       int64 // when it last wrote, or removed, something, in Unix seconds; 0: never
 }
 
+// AgentList is an owner's agents, as far as they are looked at.
+type AgentList struct {
+	Agents []AgentMemory
+	// Looked is how many engrams of keys that are not approved were looked at. Beyond:
+	// there may be more.
+	Looked int
+	Beyond bool
+}
+
 // Agents returns the agents of a client's identity as an owner: those that it
 // has approved, and behind them those that remember something for it, who wrote
 // last first. Anybody can address memory to anybody: what is not approved is a
-// claim. Proposals, answers to them and the units of a log are no memory; and the owner of the
+// claim, and is looked for among the newest maxOthers engrams only, so that
+// strangers cannot make the list long, slow or fail. What approved agents have is
+// asked for by their keys where there is more. Proposals, answers to them and the
+// units of a log are no memory; and the owner of the
 // identity (Options.Owner) proposes things to it, and is none of its agents
 // unless it has approved him. Only the configured relays are asked, since the lists of agents that
 // are not known cannot be looked at.
 //
 // Errors are ErrNoRelay, and ErrPartial if nothing was found and some relay
 // failed.
-func Agents(ctx context.Context, c *client.Client) ([]AgentMemory, client.Status, error) {
+func Agents(ctx context.Context, c *client.Client) (AgentList, client.Status, error) {
 	ctx, cancel := c.Operation(ctx)
 	defer cancel()
 	approving, done := client.Part(ctx, 0.4)
 	approved, status, err := ApprovalsOf(c).List(approving)
 	done()
 	if err != nil && !errors.Is(err, client.ErrPartial) {
-		return nil, status, err
-	}
-	configured, mine := client.TargetsOf(c.Options().Relays), nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {c.Identity().PubKey()}}}
-	a, err := c.AskThoseSoon(ctx, configured, mine)
-	if len(a.Events) == 0 && client.Hurried(a.Relays) {
-		a, err = c.AskThose(ctx, configured, mine)
+		return AgentList{}, status, err
 	}
 	listed := slices.DeleteFunc(status.Relays, func(r client.RelayStatus) bool { return !r.Failed() && r.Complete })
+	a, list, err := addressed(ctx, c, approved)
 	status = client.Status{Relays: client.WithDoubts(a.Relays, listed), Partial: status.Partial || a.Partial(), Doubtful: status.Doubtful + client.Rejected(a.Relays)}
 	if err != nil {
-		return nil, status, err
+		return AgentList{}, status, err
 	}
-	agents, err := measured(ctx, c, approved, a.Events)
-	if err == nil && len(agents) == 0 && status.Partial {
+	list.Agents, err = measured(ctx, c, approved, a.Events)
+	if err == nil && len(list.Agents) == 0 && status.Partial {
 		err = client.Failures(client.ErrPartial, status.Relays)
 	}
-	return agents, status, err
+	return list, status, err
+}
+
+// agentsAtOnce is how many approved agents one question names.
+const agentsAtOnce = 200
+
+// addressed returns the engrams that name the owner: those of approved agents, and
+// of others as many as are among the newest.
+func addressed(ctx context.Context, c *client.Client, approved []string) (a client.Answers, list AgentList, err error) {
+	configured, mine := client.TargetsOf(c.Options().Relays), nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {c.Identity().PubKey()}}}
+	newest := mine
+	newest.Limit = maxOthers + 1
+	a, err = c.AskThoseSoon(ctx, configured, newest)
+	if len(a.Events) == 0 && client.Hurried(a.Relays) {
+		a, err = c.AskThose(ctx, configured, newest)
+	}
+	if err != nil || len(a.Events) <= maxOthers {
+		return a, list, err
+	}
+	a.Events = slices.DeleteFunc(a.Events[:maxOthers], func(ev *nostr.Event) bool { return slices.Contains(approved, ev.PubKey) })
+	list.Looked, list.Beyond = len(a.Events), true
+	for mine.Authors = range slices.Chunk(approved, agentsAtOnce) {
+		b, err := c.AskThoseSoon(ctx, configured, mine)
+		short := slices.DeleteFunc(b.Relays, func(r client.RelayStatus) bool { return !r.Failed() && r.Complete })
+		a.Events, a.Relays = append(a.Events, b.Events...), client.WithDoubts(a.Relays, short)
+		if err != nil {
+			return a, list, err
+		}
+	}
+	return a, list, nil
 }
 
 // measured returns the agents that are approved, and those that events are of.

@@ -35,7 +35,7 @@ func TestProposalsAreNoMemory(t *testing.T) {
 	agents := func(of string, want ...AgentMemory) {
 		t.Helper()
 		got, status, err := Agents(t.Context(), clientFor(t, who(t, of), at, nil))
-		if err != nil || status.Partial || !slices.Equal(got, want) {
+		if err != nil || status.Partial || !slices.Equal(got.Agents, want) {
 			t.Errorf("%s: %+v, %v, %+v, want %+v", of, got, err, status, want)
 		}
 	}
@@ -51,7 +51,7 @@ func TestProposalsAreNoMemory(t *testing.T) {
 	agents("agent", stray, claim)
 	agents("owner", AgentMemory{Agent: key("agent"), Memories: 1, Bytes: 2, Last: now - 90}) // by mistake, and it hides nothing
 	knowing := clientFor(t, who(t, "agent"), at, func(o *client.Options) { o.Owner = key("owner") })
-	if got, _, err := Agents(t.Context(), knowing); err != nil || !slices.Equal(got, []AgentMemory{claim}) {
+	if got, _, err := Agents(t.Context(), knowing); err != nil || !slices.Equal(got.Agents, []AgentMemory{claim}) {
 		t.Errorf("knowing its owner: %+v, %v", got, err)
 	}
 	for name, c := range map[string]struct {

@@ -2,7 +2,9 @@ package memory
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/client/clienttest"
 	"engramd/internal/relay/http/bridgetest"
+	"engramd/nips/nipae"
 )
 
 // TestOthers: on a relay with a gate, the key that asks decides which pairs are
@@ -85,21 +88,65 @@ func TestAgents(t *testing.T) {
 		{Agent: key("third"), Approved: true},
 		{Agent: key("second"), Memories: 1, Bytes: 1, Last: now - 10},
 	}
-	if got, status, err := Agents(t.Context(), c); err != nil || status.Partial || !slices.Equal(got, want) {
+	if got, status, err := Agents(t.Context(), c); err != nil || status.Partial || !slices.Equal(got.Agents, want) {
 		t.Errorf("%+v, %v, %+v", got, err, status)
 	}
 	part := clientFor(t, who(t, "owner"), []string{one, bridgetest.Down(t)}, nil)
-	if got, status, err := Agents(t.Context(), part); err != nil || !status.Partial || len(got) != 3 {
+	if got, status, err := Agents(t.Context(), part); err != nil || !status.Partial || len(got.Agents) != 3 {
 		t.Errorf("one down: %+v, %v, %+v", got, err, status)
 	}
 	none := clientFor(t, who(t, "courier"), []string{one}, nil)
-	if got, status, err := Agents(t.Context(), none); err != nil || status.Partial || len(got) != 0 {
+	if got, status, err := Agents(t.Context(), none); err != nil || status.Partial || len(got.Agents) != 0 {
 		t.Errorf("an owner without agents: %+v, %v, %+v", got, err, status)
 	}
 	none = clientFor(t, who(t, "courier"), []string{one, bridgetest.Down(t)}, nil)
 	if _, _, err := Agents(t.Context(), none); !errors.Is(err, client.ErrPartial) {
 		t.Errorf("none found, one down: %v", err)
 	}
+}
+
+// Strangers address what they like to an owner: its own agents stand in the list
+// all the same, with all that they have, and no more is fetched than is looked at.
+func TestStrangersDoNotTakeTheListAway(t *testing.T) {
+	now := time.Now().Unix()
+	relay := &clienttest.Hoard{Hints: true}
+	url := clienttest.StartHoard(t, relay)
+	key := func(name string) string { return who(t, name).PubKey() }
+	for i := range int64(3) {
+		relay.Put(clienttest.EngramAt(t, "agent", "owner", nipae.Slug(fmt.Sprint("mem/", i)), "12", now-5000-i))
+	}
+	list := &nostr.Event{Kind: nostr.KindApplicationSpecificData, CreatedAt: 1, Tags: nostr.Tags{{"d", approvalsD}, {"p", key("agent")}}}
+	relay.Put(signed(t, list, "owner"))
+	const many = 2*maxOthers + 1
+	for i := range int64(many) {
+		junk := &nostr.Event{Kind: nipae.Kind, CreatedAt: nostr.Timestamp(now - i), Tags: nostr.Tags{{"d", strings.Repeat("0", 60) + fmt.Sprintf("%04d", i)}, {"p", key("owner")}}, Content: "junk"}
+		relay.Put(signed(t, junk, "courier"))
+	}
+	relay.Put(clienttest.EngramAt(t, "second", "owner", "mem/a", "1", now))
+	came := 0
+	c := clientFor(t, who(t, "owner"), []string{url}, func(o *client.Options) {
+		o.Trace = func(_ string, sent bool, frame []byte) {
+			if !sent && strings.HasPrefix(string(frame), `["EVENT"`) {
+				came++
+			}
+		}
+	})
+	got, status, err := Agents(t.Context(), c)
+	want := []AgentMemory{{Agent: key("agent"), Approved: true, Memories: 3, Bytes: 6, Last: now - 5000}, {Agent: key("second"), Memories: 1, Bytes: 1, Last: now}}
+	if err != nil || status.Partial || !got.Beyond || got.Looked != maxOthers || len(got.Agents) < 2 || !slices.Equal(got.Agents[:2], want) {
+		t.Errorf("%+v, %v, %+v", got, err, status)
+	}
+	if most := maxOthers + 1 + 3 + 1; came > most {
+		t.Errorf("%d events were fetched, want %d at most", came, most)
+	}
+}
+
+func signed(t testing.TB, ev *nostr.Event, by string) *nostr.Event {
+	t.Helper()
+	if err := who(t, by).Sign(ev); err != nil {
+		t.Fatal(err)
+	}
+	return ev
 }
 
 // gated starts engramd, which has a gate.

@@ -131,6 +131,38 @@ func (p *Peer) Count(ctx context.Context, f nostr.Filter) (int64, error) {
 	return n, err
 }
 
+// CountBeyond counts what a client's relays show of a filter beside what they show
+// of another that is part of it, as the relay with most has it, until ctx ends.
+// -1: none counts.
+func CountBeyond(ctx context.Context, c *client.Client, all, known nostr.Filter) int64 {
+	peers := Peers(c)
+	counts := make(chan int64, len(peers))
+	for _, p := range peers {
+		go func() {
+			n, err := p.Count(ctx, all)
+			if err == nil && n > 0 && len(known.Authors) > 0 {
+				var k int64
+				k, err = p.Count(ctx, known)
+				n = max(0, n-k)
+			}
+			if err != nil {
+				n = -1
+			}
+			counts <- n
+		}()
+	}
+	most := int64(-1)
+	for range peers {
+		select {
+		case n := <-counts:
+			most = max(most, n)
+		case <-ctx.Done():
+			return most
+		}
+	}
+	return most
+}
+
 // count sends a COUNT, with AUTH on demand.
 func count(ctx context.Context, conn *client.Conn, f nostr.Filter) (n int64, err error) {
 	err = conn.WithAuth(ctx, 0, false, func() (*client.RefusalError, error) {

@@ -57,32 +57,7 @@ func (b *Box) strangers(ctx context.Context) int64 {
 	all := nostr.Filter{Kinds: []int{nipae.Kind}, Tags: nostr.TagMap{"p": {b.o.Memory.Agent()}}}
 	known := all
 	known.Authors = append(b.proposers(), b.o.Memory.Agent())
-	peers := transfer.Peers(b.o.Client)
-	counts := make(chan int64, len(peers))
-	for _, p := range peers {
-		go func() {
-			n, err := p.Count(ctx, all)
-			if err == nil && n > 0 {
-				var k int64
-				k, err = p.Count(ctx, known)
-				n = max(0, n-k)
-			}
-			if err != nil {
-				n = -1
-			}
-			counts <- n
-		}()
-	}
-	most := int64(-1)
-	for range peers {
-		select {
-		case n := <-counts:
-			most = max(most, n)
-		case <-ctx.Done():
-			return most
-		}
-	}
-	return most
+	return transfer.CountBeyond(ctx, b.o.Client, all, known)
 }
 
 // proposers returns the keys whose proposals are read, the owner's first. Who owns
