@@ -23,6 +23,7 @@ import (
 
 // hookRig runs hooks as one process of a harness does, in a project's folder.
 type hookRig struct {
+	screen bool // stdout is a terminal
 	t      *testing.T
 	dir    string
 	folder string // of the project
@@ -94,7 +95,7 @@ func (r *hookRig) run(stdin io.Reader, args ...string) hooked {
 	r.t.Helper()
 	var stdout, stderr bytes.Buffer
 	m := &root.Main{Args: args, Env: r.env, Dir: r.folder, Stdin: stdin, Stdout: &stdout, Stderr: &stderr, HookTime: r.patience, Slack: r.slack, Ancestors: func() []processes.Process { return r.above },
-		Terminal: cliutil.Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stderr: true}}
+		Terminal: cliutil.Terminal{Password: func(context.Context, string) (string, error) { r.t.Error("somebody is asked"); return "", nil }, Stdin: true, Stdout: r.screen, Stderr: true}}
 	code := m.Run(r.t.Context())
 	return hooked{code, stdout.String(), stderr.String()}
 }

@@ -51,7 +51,7 @@ func TestEveryWayOfWritingIsGuarded(t *testing.T) {
 
 // chosen are a few of the table: every way is slow.
 func chosen(t *testing.T) (some []secretcases.Case) {
-	names := []string{"a key with dots", "hex with spaces", "twelve words", "a log", "counters", "stands for a password: dein"}
+	names := []string{"a key with dots", "hex with spaces", "twelve words", "a log", "counters", "stands for a password: dein", "words in tags", "flags"}
 	for _, c := range secretcases.All(t) {
 		for _, name := range names {
 			if c.Name == name {

@@ -28,6 +28,34 @@ func separator(text string, at int) int {
 	return 0
 }
 
+// Tags is the kind of a text in tag characters (U+E0000 to U+E007F): a person sees
+// nothing of it, and a model reads it.
+const Tags = "tag characters, which show nothing"
+
+// tagLead is the first byte of each tag character.
+const tagLead = '\xf3'
+
+// tags finds a run of tag characters that is no flag: a black flag, three to six of the
+// tags of letters and digits, and the one that ends it.
+func (s *scanner) tags(at int) (Finding, bool) {
+	const flag, last = "\U0001f3f4", '\U000e007f'
+	if at < s.flagEnd {
+		return Finding{}, false
+	}
+	end, size, code := at, 0, strings.HasSuffix(s.text[:at], flag)
+	for r := rune(0); ; end += size {
+		if r, size = utf8.DecodeRuneInString(s.text[end:]); r>>7 != last>>7 {
+			return Finding{Kind: Tags, Start: at, End: end}, end > at
+		}
+		if n := end - at; code && r == last && n >= 3*size && n <= 6*size {
+			s.flagEnd = end + size
+			return Finding{}, false
+		}
+		c := r & 0x7f
+		code = code && (c >= '0' && c <= '9' || c >= 'a' && c <= 'z')
+	}
+}
+
 // maxSeparators bounds what stands between two characters of a value.
 const maxSeparators = 8
 

@@ -35,6 +35,7 @@ type scanner struct {
 	wordsEnd int          // where the run of list words ends that was looked at last
 	phrases  [][]listWord // those in it that are not reached yet
 	inside   bool         // the text was written in base64 in another
+	flagEnd  int          // where the flag ends whose tags were looked at last
 }
 
 // span is where a run of bytes begins and ends.
@@ -55,8 +56,11 @@ func (s *scanner) index() {
 // find looks for a secret that begins at a position.
 func (s *scanner) find(at int) (Finding, bool) {
 	c := s.text[at]
-	if c == '-' {
+	switch c {
+	case '-':
 		return s.keyBlock(at)
+	case tagLead:
+		return s.tags(at)
 	}
 	if !alnum.has(c) || at > 0 && alnum.has(s.text[at-1]) && !escaped(s.text, at) {
 		return Finding{}, false

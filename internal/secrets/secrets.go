@@ -7,8 +7,9 @@
 // prefixes that these document for scanners; the words of wallets by their
 // checksum, and what a text says is a password. A bare id, public key or hash
 // is none of them: a secret key of 64 hex digits that nothing is said of cannot
-// be told from an id, of which memory is full, and passes. It is pure, takes
-// time linear in the text, and no error it returns holds a value.
+// be told from an id, of which memory is full, and passes. Words in characters that
+// nobody sees are refused like them (Tags). It is pure, takes time linear in the
+// text, and no error it returns holds a value.
 package secrets
 
 import (
@@ -37,6 +38,9 @@ type Error struct {
 // Error names the kind and the line.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("line %d holds what looks like a secret (%s)", e.Line, e.Kind)
+	if e.Kind == Tags {
+		text = fmt.Sprintf("line %d holds %s and which models read", e.Line, Tags)
+	}
 	if e.More > 0 {
 		text += fmt.Sprintf(", and there are %d more", e.More)
 	}

@@ -65,6 +65,9 @@ func TestGoldenTableOfSecrets(t *testing.T) {
 		texts = append(texts, pick(r, values)+pick(r, after)+pick(r, values)+pick(r, before)+pick(r, values))
 	}
 	texts = append(texts, writtenSecrets...)
+	for range 40 {
+		texts = append(texts, tagged(r))
+	}
 	var cases []any
 	found, kinds := 0, map[string]bool{}
 	for _, text := range texts {
@@ -78,7 +81,7 @@ func TestGoldenTableOfSecrets(t *testing.T) {
 		cases = append(cases, c)
 	}
 	for _, kind := range []string{"private key block", "secret key in hex", "JSON web token", "Telegram bot token", "Discord bot token", "Azure client secret", "Bitcoin secret key", "NATS seed", "AWS secret key", "remote signer URI",
-		"Nostr secret key", "password in an address", "password", "seed phrase", "GitHub token in base64", "AWS access key", "engramd bearer token"} {
+		"Nostr secret key", "password in an address", "password", "seed phrase", "GitHub token in base64", "AWS access key", "engramd bearer token", secrets.Tags} {
 		if !kinds[kind] {
 			t.Errorf("no case has a %s", kind)
 		}
@@ -224,6 +227,19 @@ func around(r *rand.Rand, words []string) string {
 		return all
 	}
 	return strings.Join(slices.Concat(some(), words, some()), " ")
+}
+
+// tagged is a text with tag characters, some of which are those of a flag.
+func tagged(r *rand.Rand) string {
+	var b strings.Builder
+	for range 1 + r.IntN(4) {
+		b.WriteString(pick(r, []string{"", "a", "🏴", "🏴", "\U000e0100", "\U000e0080", "\xf3"}))
+		for range r.IntN(8) {
+			b.WriteRune(0xe0000 + rune(pick(r, []string{"g", "b", "z", "0", "9"})[0]))
+		}
+		b.WriteString(pick(r, []string{"", "\U000e007f", "\U000e0041", "\U000e0000", "\U000e007f\U000e007f", " "}))
+	}
+	return b.String()
 }
 
 func backwards(text string) string {

@@ -1,6 +1,7 @@
 package frontmatter
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,7 +101,16 @@ const (
 // Visible leaves out of a text what is Hidden, but for line feeds and tabs, joiners
 // between letters that they shape, and what belongs to an emoji: its selector,
 // joiners between several, and the tags of a flag.
-func Visible(s string) string {
+func Visible(s string) string { return instead(s, func(rune) string { return "" }) }
+
+// Shown puts in place of what [Visible] leaves out its number, as the owner's page does:
+// for a person who has to see what a model would read.
+func Shown(s string) string {
+	return instead(s, func(r rune) string { return fmt.Sprintf("⟨U+%04X⟩", r) })
+}
+
+// instead replaces what is Hidden and has no use where it stands.
+func instead(s string, of func(rune) string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r != '\n' && r != '\t' && Hidden(r) }) {
 		return s
 	}
@@ -118,6 +128,8 @@ func Visible(s string) string {
 		joins := (r == zwnj || r == zwj) && unicode.Is(Joining, before) && unicode.Is(Joining, after)
 		if joins || r == '\n' || r == '\t' || !Hidden(r) {
 			out.WriteRune(r)
+		} else {
+			out.WriteString(of(r))
 		}
 		before = r
 	}

@@ -1,9 +1,18 @@
 package frontmatter
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
+
+var digitsOf = regexp.MustCompile(`⟨U\+[0-9A-F]{4,}⟩`)
+
+func TestShown(t *testing.T) {
+	if got, want := Shown("a\U000e0049\u200bb\x1b[2J\r\n\t"+flags[0]), "a⟨U+E0049⟩⟨U+200B⟩b⟨U+001B⟩[2J⟨U+000D⟩\n\t"+flags[0]; got != want {
+		t.Errorf("%+q, want %+q", got, want)
+	}
+}
 
 func TestVisible(t *testing.T) {
 	for name, tt := range map[string]struct{ text, want string }{
@@ -34,6 +43,10 @@ func TestVisible(t *testing.T) {
 		} else if Visible(got) != got {
 			t.Errorf("%s: twice is %+q", name, Visible(got))
 		}
+		shown, left := Shown(tt.text), digitsOf.ReplaceAllString(Shown(tt.text), "")
+		if left != tt.want || Visible(shown) != shown || (shown == tt.text) != (tt.text == tt.want) {
+			t.Errorf("%s: shown as %+q", name, shown)
+		}
 	}
 }
 
@@ -45,6 +58,9 @@ func FuzzVisible(f *testing.F) {
 		got := Visible(s)
 		if again := Visible(got); again != got {
 			t.Errorf("%+q is %+q, and then %+q", s, got, again)
+		}
+		if shown := Shown(s); Visible(shown) != shown || len(shown) > 14*len(s) {
+			t.Errorf("%+q is shown as %+q", s, shown)
 		}
 		if len(got) > 3*len(s) {
 			t.Errorf("%d bytes of %d", len(got), len(s))

@@ -11,7 +11,7 @@ import (
 func TestManagedText(t *testing.T) {
 	const key = "3bf0c63fcb93463407af97a5e5ee64fa883d107ef9e558472c4eb9aaaefa459d"
 	for result, want := range map[string]string{
-		`true`: "done\n", `false`: "false\n", `null`: "-\n", `[]`: "", `{}`: "", `"x\u001b[2Jy"`: "x\uFFFD[2Jy\n", `[1,2]`: "1\n2\n",
+		`true`: "done\n", `false`: "false\n", `null`: "-\n", `[]`: "", `{}`: "", `"x\u001b[2Jy"`: "x⟨U+001B⟩[2Jy\n", `[1,2]`: "1\n2\n",
 		`[{"pubkey":"` + key + `","reason":"a\nb"}]`:                                                             settings.Npub(key) + "  a b\n",
 		`{"id":"x","n":12345678901234567890,"of":{"a":1,"b":[1,2]},"list":[{"a":1,"b":2,"c":3,"d":4},{"a":[]}]}`: "id: x\nn: 12345678901234567890\nof:\n  a: 1\n  b:\n    1\n    2\nlist:\n  - a: 1\n    b: 2\n    c: 3\n    d: 4\n  - a:\n",
 	} {

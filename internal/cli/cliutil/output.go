@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"engramd/internal/client"
+	"engramd/nips/frontmatter"
 )
 
 // Stamp returns a time for people and for --at.
@@ -41,8 +42,8 @@ func Each[T any](e *Env, all []T, line func(T) string) error {
 }
 
 // PrintText writes a remembered text: as it is, so that what comes out is what
-// went in, byte for byte; only on a terminal without control characters, which
-// could make it show or do other things, and with the end of its last line.
+// went in, byte for byte; only on a terminal as [Harmless] has it, and with the end of its
+// last line.
 func (e *Env) PrintText(text string) error {
 	if e.Terminal.Stdout {
 		text = Harmless(text)
@@ -53,17 +54,10 @@ func (e *Env) PrintText(text string) error {
 	return e.Print("%s", text)
 }
 
-// Harmless replaces the control characters of a text but tabs and line ends.
+// Harmless shows by their numbers the characters of a text that could make a terminal do
+// things, and those that nobody would see.
 func Harmless(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return r
-		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
+	return frontmatter.Shown(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Counted returns a number of things in words.
@@ -88,7 +82,7 @@ func (e *Env) Print(format string, args ...any) error {
 // Out returns stdout once no progress bar is in the way.
 func (e *Env) Out() io.Writer {
 	e.Err()
-	return e.Stdout
+	return onTerminal(e.Stdout, e.Terminal.Stdout)
 }
 
 // Err returns stderr once no progress bar is in the way.
@@ -97,7 +91,25 @@ func (e *Env) Err() io.Writer {
 		e.HideBar()
 		e.HideBar = nil
 	}
-	return e.Stderr
+	return onTerminal(e.Stderr, e.Terminal.Stderr)
+}
+
+// harmless writes to a terminal, whatever a command prints, as [Harmless] has it: none of
+// them has to think of it. Each write holds whole characters.
+type harmless struct{ w io.Writer }
+
+func onTerminal(w io.Writer, is bool) io.Writer {
+	if is {
+		return harmless{w}
+	}
+	return w
+}
+
+func (h harmless) Write(b []byte) (int, error) {
+	if _, err := io.WriteString(h.w, Harmless(string(b))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // OneLine makes somebody else's text fit for a table.
@@ -109,17 +121,8 @@ func OneLine(text string, most int) string {
 	return text
 }
 
-// Plain returns a text of somebody else for people to read: no control
-// characters.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '\u2028', '\u2029', '\u200e', '\u200f', '\u061c':
-			return '\uFFFD'
-		}
-		return r
-	}, Harmless(strings.ReplaceAll(text, "\r\n", "\n")))
-}
+// Plain returns a text of somebody else for people to read, with line ends of one sort.
+func Plain(text string) string { return Harmless(strings.ReplaceAll(text, "\r\n", "\n")) }
 
 // Indented is somebody else's text with every line indented: none of them can
 // be taken for a line of ours.

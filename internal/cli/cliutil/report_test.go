@@ -75,7 +75,7 @@ func TestTraceIsHarmlessAndShort(t *testing.T) {
 	trace := a.Trace()
 	trace("wss://r", true, []byte("[\"REQ\"]"))
 	trace("wss://r", false, []byte("\x1b[2Jx\u202e"))
-	if got := stderr.String(); got != "> wss://r [\"REQ\"]\n< wss://r \uFFFD[2Jx\uFFFD\n" {
+	if got := stderr.String(); got != "> wss://r [\"REQ\"]\n< wss://r ⟨U+001B⟩[2Jx⟨U+202E⟩\n" {
 		t.Errorf("%q", got)
 	}
 	stderr.Reset()

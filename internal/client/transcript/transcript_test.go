@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/client/contract"
 	"engramd/internal/protocol/wire"
+	"engramd/nips/frontmatter"
 )
 
 const (
@@ -81,10 +82,8 @@ func checkContained(t testing.TB, text string) {
 		t.Fatalf("%q makes %d lines of %d", text, len(got), len(want))
 	}
 	for i := range got {
-		for _, r := range got[i] {
-			if !harmless(r) {
-				t.Fatalf("%q brings %U into %q", text, r, got[i])
-			}
+		if frontmatter.Visible(got[i]) != got[i] {
+			t.Fatalf("%q brings what nobody sees into %q", text, got[i])
 		}
 		// The transcript's own lines contain the text as code only: outside of code
 		// nothing differs.

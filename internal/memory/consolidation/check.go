@@ -44,6 +44,7 @@ func Check(p Plan, ops []Op, text Texts, o CheckOptions) ([]Change, error) {
 	case len(ops) > MaxOps && p.Kind != Archive:
 		return nil, &OpError{Index: -1, Reason: fmt.Sprintf("%d operations, and one answer has %d at most", len(ops), MaxOps)}
 	}
+	said := ops // with what nobody sees
 	ops, err := normal(p.Kind, ops)
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func Check(p Plan, ops []Op, text Texts, o CheckOptions) ([]Change, error) {
 		}
 	}
 	o.Source = cmp.Or(o.Source, "mind:"+p.ID)
-	c := &checker{plan: p, ops: ops, text: text, o: o, drafts: map[string]*draft{}, aims: map[string]int{}}
+	c := &checker{plan: p, ops: ops, said: said, text: text, o: o, drafts: map[string]*draft{}, aims: map[string]int{}}
 	for _, pass := range []func() error{c.writes, c.others, c.secrets, c.final} {
 		if err := pass(); err != nil {
 			return nil, err
@@ -67,6 +68,7 @@ func Check(p Plan, ops []Op, text Texts, o CheckOptions) ([]Change, error) {
 type checker struct {
 	plan   Plan
 	ops    []Op
+	said   []Op // as they were given
 	text   Texts
 	o      CheckOptions
 	drafts map[string]*draft
@@ -144,10 +146,12 @@ func (c *checker) secrets() error {
 				had = append(had, d.head)
 			}
 		}
-		said := strings.Join(slices.Concat(op.Tags, []string{op.Text, op.Description, op.Why}), "\n\n")
-		if err := secrets.CheckChange(strings.Join(had, "\n\n"), said); err != nil {
-			kind, _ := errors.AsType[*secrets.Error](err)
-			return &OpError{Index: i, Op: op.Op, Reason: "it holds what looks like a secret (" + kind.Kind + "): leave the value out, and write where it is kept", err: err}
+		given := c.said[i]
+		for _, said := range [][]string{{op.Text, op.Description, op.Why}, {given.Text, given.Description, given.Why}} {
+			if err := secrets.CheckChange(strings.Join(had, "\n\n"), strings.Join(append(said, given.Tags...), "\n\n")); err != nil {
+				kind, _ := errors.AsType[*secrets.Error](err)
+				return &OpError{Index: i, Op: op.Op, Reason: "it holds what looks like a secret (" + kind.Kind + "): leave the value out, and write where it is kept", err: err}
+			}
 		}
 	}
 	return nil

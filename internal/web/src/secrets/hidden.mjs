@@ -5,6 +5,17 @@ import { alnum, base64url, bech, distinct, hex, lower } from './sets.mjs';
 
 /** @typedef {import('./scan.mjs').Finding} Finding */
 
+// The tags of a flag, and tag characters (U+E0000 to U+E007F), in UTF-8.
+const FLAG = /(?<=\xf0\x9f\x8f\xb4)(?:\xf3\xa0(?:\x80[\xb0-\xb9]|\x81[\xa1-\xba])){3,6}\xf3\xa0\x81\xbf/y;
+const TAGS = /(?:\xf3\xa0[\x80\x81][\x80-\xbf])+/y;
+
+/** A text in tag characters that are no flag's: a person sees nothing of it. @param {Scanner} s @param {number} at @returns {Finding | null} */
+export function tags(s, at) {
+  FLAG.lastIndex = TAGS.lastIndex = at;
+  if (at >= s.flagEnd && FLAG.test(s.text)) s.flagEnd = FLAG.lastIndex;
+  return at >= s.flagEnd && TAGS.test(s.text) ? { kind: 'tag characters, which show nothing', start: at, end: TAGS.lastIndex } : null;
+}
+
 // Space, a line end, a sign with which values are split, joined or quoted, or a character
 // without width, in UTF-8.
 const SEPARATOR = /[ \t\r\n.,:;_|/*+='"-]|\xc2[\xad\xa0]|\xe2\x80[\x8b-\x8d\xaf]|\xe2\x81\xa0|\xef\xbb\xbf/y;

@@ -3,7 +3,7 @@
 // in the text: whatever is done at one place is bounded, or remembered.
 import shapes from '../../../secrets/shapes.json' with { type: 'json' };
 import { keyBlock } from './block.mjs';
-import { brokenKey, encoded, groupedHex, reversedKey } from './hidden.mjs';
+import { brokenKey, encoded, groupedHex, reversedKey, tags } from './hidden.mjs';
 import { hexKey } from './hexkey.mjs';
 import { addressPassword, saidPassword } from './password.mjs';
 import { phrase } from './phrase.mjs';
@@ -27,6 +27,8 @@ export class Scanner {
   noEnd = false;
   /** Where the run of list words ends that was looked at last. */
   wordsEnd = 0;
+  /** Where the flag ends whose tags were looked at last. */
+  flagEnd = 0;
   /** @type {import('./phrase.mjs').ListWord[][]} phrases in it that are not reached yet */
   phrases = [];
 
@@ -56,6 +58,7 @@ export class Scanner {
   #find(at) {
     const c = this.text[at];
     if (c === '-') return keyBlock(this, at);
+    if (c === '\xf3') return tags(this, at);
     if (!this.has(alnum, at) || at > 0 && this.has(alnum, at - 1) && !this.#escaped(at)) return null;
     for (const shape of byFirst.get(c) ?? []) {
       const f = this.#shaped(at, shape);
