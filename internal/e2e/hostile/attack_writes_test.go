@@ -4,7 +4,6 @@ package hostile
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -16,23 +15,6 @@ import (
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/e2e/rig"
 )
-
-// behindProxy makes a relay read each client's address from a header, so that
-// clients of one machine have several.
-var behindProxy = []string{
-	"ENGRAMD_PUBLIC_URL=wss://relay.example", "ENGRAMD_PROXY_TRUSTED=127.0.0.1", "ENGRAMD_PROXY_HEADER=X-Forwarded-For",
-}
-
-// dialFrom connects as a client of an address.
-func dialFrom(t *testing.T, relay *relaytest.Child, address string) *relaytest.Client {
-	t.Helper()
-	c, err := relaytest.Connect(relay.URL, http.Header{"X-Forwarded-For": {address}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	return c
-}
 
 // taggedNote returns a note with a number of rows in the tag index, which no
 // other key's note shares.

@@ -123,7 +123,7 @@ func (f folder) write(dir string, flipped ...place) error {
 // served starts a relay on a folder, asks, and stops it. The log is returned also where
 // the start is refused, which the error says.
 func served(t *testing.T, data string, ask func(*relaytest.Child) error) (log string, err error) {
-	relay, err := relaytest.Launch(t, relaytest.Options{Build: rig.Plain, Data: data, Env: []string{rig.Exclude}})
+	relay, err := relaytest.Launch(t, relaytest.Options{Build: rig.Plain, Data: data, Env: []string{rig.Exclude, "ENGRAMD_STORE_MAX_BYTES=0"}}) // a disk that is nearly full is warned of
 	if relay == nil {
 		return "", err
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/nbd-wtf/go-nostr"
 )
@@ -63,6 +64,27 @@ func sizeHint(ev *nostr.Event) int {
 		n += 3
 		for _, item := range tag {
 			n += len(item) + 3
+		}
+	}
+	return n
+}
+
+// Size returns about how long the event's JSON is, escapes included.
+func Size(ev *nostr.Event) int {
+	n := sizeHint(ev) + escapes(ev.Content)
+	for _, tag := range ev.Tags {
+		for _, item := range tag {
+			n += escapes(item)
+		}
+	}
+	return n
+}
+
+// escapes returns how much longer appendString makes s.
+func escapes(s string) (n int) {
+	for i := nextSpecial(s, 0); i < len(s); i = nextSpecial(s, i+1) {
+		if n++; s[i] < ' ' && !strings.ContainsRune("\b\t\n\f\r", rune(s[i])) {
+			n += 4
 		}
 	}
 	return n

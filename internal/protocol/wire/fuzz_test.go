@@ -14,6 +14,7 @@ func eventSeeds() []string {
 	return []string{
 		object(members()...), `{}`, `null`, with(3, `"kind":1e0`), with(4, `"tags":[["d"]]`), with(4, `"tags":[[]]`),
 		with(5, `"content":"\ud83d\ude00\u0000"`), with(5, "\"content\":\"\xff\""),
+		with(5, `"content":"\u0001\u001f\n\"\\\u007f\u2028"`), with(4, `"tags":[["\u0002","\t"],[""]]`),
 		object(append(members(), `"x":{"a":[1,{"a":null}],"a":-0.5E+9}`)...), object(append(members(), `"\u0069d":1`)...),
 	}
 }
@@ -53,6 +54,9 @@ func FuzzParseEvent(f *testing.F) {
 			t.Fatalf("the id of %q differs from go-nostr's", b)
 		}
 		_ = Verify(ev)
+		if is, says := len(AppendEvent(nil, ev)), Size(ev); says < is || says > is+40+len(ev.Tags) {
+			t.Fatalf("Size(%q) = %d, it has %d bytes", b, says, is)
+		}
 	})
 }
 

@@ -91,6 +91,7 @@ type Limits struct {
 	LoopbackExempt        bool // of rates, budgets and bounds per address
 	EventsPerKey          Rate
 	EventsPerAddress      Rate
+	BytesPerAddress       int // an hour; 0 = no limit
 	AuthorBytes           int64
 	AuthorEvents          int64
 	MaxLimit              int
@@ -120,7 +121,7 @@ type Proxy struct {
 
 // Store configures the database.
 type Store struct {
-	MaxBytes int64 // 0 = no limit
+	MaxBytes int64 // 0 = no limit, Auto = what leaves a tenth of the disk
 }
 
 // Events configures what a NATS broker is told.

@@ -157,6 +157,28 @@ func orNone[T int | int64](e elem[T]) elem[T] {
 	return e
 }
 
+// Auto is what an option has that is measured at the start.
+const Auto = int64(-1)
+
+// orAuto takes "auto" beside what e takes.
+func orAuto(e elem[int64]) elem[int64] {
+	parse, format := e.parse, e.format
+	e.one += `, or "auto"`
+	e.parse = func(s string) (int64, error) {
+		if s == "auto" {
+			return Auto, nil
+		}
+		return parse(s)
+	}
+	e.format = func(v int64) string {
+		if v == Auto {
+			return `"auto"`
+		}
+		return format(v)
+	}
+	return e
+}
+
 // rate takes events per second and, after a comma, how many at once: "500/s, burst
 // 20000". A number alone is a rate. Without a burst, Burst is 0.
 func rate() elem[Rate] {

@@ -130,7 +130,7 @@ func (c *Config) storeOptions() []*Option {
 		{"proxy.header", "Header in which trusted proxies name the client. In a list (X-Forwarded-For) the last address that is not a trusted proxy counts. Change it for a proxy that uses another header.", true,
 			one(&c.Proxy.Header, "X-Forwarded-For", httpHeader())},
 
-		{"store.max_bytes", "Largest size of the database file. Writes beyond it are refused with error: and reads continue. 0 is no limit. Set it where the relay shares a disk.", true, one(&c.Store.MaxBytes, int64(0), size[int64](0, math.MaxInt64))},
+		{"store.max_bytes", "Largest size of the database file. Writes beyond it are refused with error: and reads continue. Its last tenth is for keys that have been known for a day, where everybody may write. auto is what leaves a tenth of the disk, measured at each start and reload, and half of what is free where hardly as much is; in a cluster the node that takes an event goes by it, and no file has a limit. 0 is no limit. Set it where the relay shares a disk.", true, one(&c.Store.MaxBytes, Auto, orAuto(size[int64](0, math.MaxInt64)))},
 
 		{"events.nats", "NATS broker for messages about snapshots and writes, nats://HOST:PORT or tls://HOST:PORT; commas separate several. Empty is off. Without a broker that answers, messages are dropped and all else continues. Set it where other services act on snapshots.", false, str(&c.Events.NATS, "")},
 		{"events.credentials", "File with NATS credentials (.creds) or an nkey seed for events.nats. Set it where the broker asks for them.", false, str(&c.Events.Credentials, "")},

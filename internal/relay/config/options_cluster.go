@@ -50,8 +50,8 @@ func (k *Cluster) check(maxBytes int64) (errs []error) {
 	if !k.Enabled {
 		return nil
 	}
-	if maxBytes != 0 {
-		errs = append(errs, errors.New("store.max_bytes must be 0 in a cluster: a node that refuses for want of room what others store would no longer have the same rows"))
+	if maxBytes > 0 {
+		errs = append(errs, errors.New("store.max_bytes must be auto or 0 in a cluster: a node that refuses for want of room what others store would no longer have the same rows"))
 	}
 	if len(k.URLs) == 0 {
 		errs = append(errs, errors.New("cluster.enabled needs cluster.urls, which is empty"))

@@ -120,7 +120,7 @@ func TestClusterOptions(t *testing.T) {
 		"with a certificate":    {append(on, "tls://log.example:4222", "--cluster-credentials", "x", "--cluster-tls-cert", "a.pem", "--cluster-tls-key", "b.pem"), ""},
 		"four replicas":         {append(on, "nats://127.0.0.1:1", "--cluster-replicas", "4"), "not 1, 3 or 5"},
 		"no servers":            {[]string{"--cluster"}, "cluster.urls, which is empty"},
-		"a bound of the file":   {append(on, "nats://127.0.0.1:1", "--store-max-bytes", "1GiB"), "store.max_bytes must be 0 in a cluster"},
+		"a bound of the file":   {append(on, "nats://127.0.0.1:1", "--store-max-bytes", "1GiB"), "store.max_bytes must be auto or 0 in a cluster"},
 		"not encrypted":         {append(on, "nats://log.example:4222", "--cluster-credentials", "x"), "must be tls://"},
 		"anybody":               {append(on, "tls://log.example:4222"), "needs cluster.credentials"},
 		"half a certificate":    {append(on, "nats://127.0.0.1:1", "--cluster-tls-cert", "a.pem"), "go together"},

@@ -63,7 +63,7 @@ func (p *process) apply(ctx context.Context, cfg *config.Config) error {
 	if _, err := policy.New(wiring.PolicyOptions(cfg, p.relay.Names(), p.store.Approved)); err != nil {
 		return err
 	}
-	live, err := wiring.DaemonLive(cfg)
+	live, room, err := p.measured(cfg)
 	if err != nil {
 		return err
 	}
@@ -81,6 +81,7 @@ func (p *process) apply(ctx context.Context, cfg *config.Config) error {
 	if err := p.rules.put(ctx, cfg, table, live); err != nil {
 		return err
 	}
+	p.rules.room.SetBounds(room)
 	p.shares.all.SetRules(p.shares.rules(cfg))
 	p.rules.program.Set(p.rules.programOptions(cfg))
 	p.relay.SetLimits(relayLimits(cfg))

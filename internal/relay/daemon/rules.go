@@ -34,6 +34,7 @@ type rules struct {
 	store   *sqlite.Store
 	keys    *ownKeys       // found later than the first rules, and before anybody writes
 	listed  *fairness.Keys // which keys have a share of their own
+	room    *policy.Room
 	admin   *management.Service
 	used    *httpauth.Guard // signatures of calls
 	policy  policy.Live
@@ -86,6 +87,7 @@ func (r *rules) ruling(cfg *config.Config) management.Prepare {
 		o.Authors, o.BannedAuthors, o.Kinds, o.BannedKinds = lists.Authors, lists.BanAuthors, lists.Kinds, lists.BanKinds
 		o.Own = func(key string) bool { return r.keys.ring.Holds(key) }
 		o.Clock, o.Confirmed = r.member.now, r.clock.Confirmed
+		o.Room, o.Known = r.room, r.listed.Known
 		o.BannedEvents, o.AllowedEvents = lists.BannedEvents, lists.AllowedEvents
 		o.Provisioned = func(ctx context.Context, key string) (bool, error) { return r.keys.agents.Provisioned(ctx, key) }
 		compile := policy.New

@@ -16,6 +16,8 @@ import (
 	relayhttp "engramd/internal/relay/http"
 	"engramd/internal/relay/logging/redact"
 	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/policy"
+	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/websocket"
 	"engramd/internal/web"
@@ -63,10 +65,15 @@ func (p *process) openRelay(ctx context.Context) error {
 
 // openStore opens the database, and says behind which place of the log it is.
 func (p *process) openStore(ctx context.Context, table *gate.Table) error {
-	live, err := wiring.DaemonLive(p.cfg)
+	live, room, err := p.measured(p.cfg)
 	if err != nil {
 		return err
 	}
+	p.rules.room = policy.NewRoom(func(ctx context.Context) (int64, error) {
+		space, err := p.store.Space(ctx)
+		return space.Database - space.Free, err
+	}, p.member.now)
+	p.rules.room.SetBounds(room)
 	database := wiring.Database(p.cfg.Data)
 	database.Readers, database.MaxBatch = config.StoreReaders, config.StoreMaxBatch
 	database.Log, database.Observe, database.Clock = p.log, p.metrics.Store, p.member.now
@@ -78,6 +85,21 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 		return err
 	}
 	return p.member.join(ctx, p.cfg, p.store, &p.rules)
+}
+
+// measured is DaemonLive with the room that a configuration leaves the database.
+func (p *process) measured(cfg *config.Config) (live store.Live, room policy.RoomBounds, err error) {
+	if live, err = wiring.DaemonLive(cfg); err != nil {
+		return live, room, err
+	}
+	room, tight, err := wiring.Room(cfg)
+	if tight {
+		p.log.Warn("hardly a tenth of the disk is free, or less: the database may grow by half of what is; make room, or set store.max_bytes", "max_bytes", room.Max)
+	}
+	if !room.Whole {
+		live.MaxBytes = room.Max
+	}
+	return live, room, err
 }
 
 // openRules finds who may do what, executes what the log says under it, and finds

@@ -72,7 +72,7 @@ func (r *Rates) SetPart(nodes int) {
 func (r *Rates) Take(now time.Time, charges ...Charge) (refused int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var room [4]*bucket
+	var room [8]*bucket
 	found := room[:0]
 	for i, c := range charges {
 		var b *bucket

@@ -24,7 +24,8 @@ const DefaultFuture = 15 * time.Minute
 type Rates struct {
 	Key   fairness.Rate // events of one author
 	Share fairness.Rate // events of one share
-	Rows  fairness.Rate // rows of the tag index, of one author and of one share
+	Rows  fairness.Rate // rows that events have written, of one author and of one share
+	Bytes fairness.Rate // of stored events, of one share
 }
 
 // Options says who may write what. The zero value lets everybody write every
@@ -74,6 +75,10 @@ type Options struct {
 	// Provisioned tells which keys the operator had made for agents: they pass as
 	// those of Authors do. nil means that there are none.
 	Provisioned func(ctx context.Context, key string) (bool, error)
+	// Room is how much room is left for events; nil means enough. Known tells which
+	// keys may use up the last of it (fairness.Keys), where everybody may write.
+	Room  *Room
+	Known func(ctx context.Context, key string) (bool, error)
 	// Clock is the relay's; nil means time.Now.
 	Clock func() time.Time
 	// Confirmed reports whether the clock may be gone by: what is refused by one that
@@ -108,7 +113,7 @@ func compile(o Options) (*rules, error) {
 		errs = append(errs, errors.New("the time window must not be negative"))
 	}
 	r.Future = cmp.Or(o.Future, DefaultFuture)
-	for _, rate := range []fairness.Rate{o.Rates.Key, o.Rates.Share, o.Rates.Rows} {
+	for _, rate := range []fairness.Rate{o.Rates.Key, o.Rates.Share, o.Rates.Rows, o.Rates.Bytes} {
 		if rate.PerSecond < 0 || rate.PerSecond > 0 && rate.Burst < 1 {
 			errs = append(errs, errors.New("a rate must not be negative and needs a burst of at least 1"))
 		}

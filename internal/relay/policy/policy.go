@@ -38,12 +38,13 @@ type Hook = func(ctx context.Context, ev *nostr.Event) (reject bool, msg string)
 //     relay lists and contracts besides engrams. With both lists, passing one is
 //     enough; keys that the operator provisioned for agents pass every list.
 //  6. rate-limited.
+//  7. error: no room, or only such as is kept for known keys (Room).
 //
 // Events in AllowedEvents are exempt from 4 and 5, but for a ban of the event
 // itself.
 //
 // Of several nodes that hold the same memory, the one that takes an event
-// decides 1 to 3 and 6 (AtOrigin); 4 and 5, which lists decide, every node
+// decides 1 to 3, 6 and 7 (AtOrigin); 4 and 5, which lists decide, every node
 // decides when the event has its place in their common order, and alike
 // (AtPlace). An event that is not stored has no place: all of it is decided
 // where it is taken.
@@ -88,6 +89,9 @@ func build(o Options, m *memory) (*Policy, error) {
 	if o.Rates.any() {
 		rate := p.rejectRate(o.Rates)
 		p.hooks, p.origin = append(p.hooks, rate), append(p.origin, rate)
+	}
+	if o.Room != nil {
+		p.hooks, p.origin = append(p.hooks, p.rejectCrowded), append(p.origin, p.rejectCrowded)
 	}
 	return p, nil
 }

@@ -102,6 +102,7 @@ func PolicyOptions(cfg *config.Config, names relay.Names, approved func(ctx cont
 		MaxTags: config.EventTags, Future: cfg.Limits.Future,
 		Rates: policy.Rates{
 			Key: fairness.Rate(cfg.Limits.EventsPerKey), Share: fairness.Rate(cfg.Limits.EventsPerAddress), Rows: fairness.Rate(config.IndexRows),
+			Bytes: fairness.Rate{PerSecond: float64(cfg.Limits.BytesPerAddress) / 3600, Burst: cfg.Limits.BytesPerAddress},
 		},
 		OwnName: names.Has,
 		Reader:  relay.ReaderFrom, Attested: relay.AttestationsFrom, Approved: approved,
@@ -113,7 +114,7 @@ func PolicyOptions(cfg *config.Config, names relay.Names, approved func(ctx cont
 func StoreLive(cfg *config.Config) store.Live {
 	return store.Live{
 		Versions: cmp.Or(cfg.History.Versions, -1), Days: cmp.Or(cfg.History.Days, -1), ContractDays: cfg.History.ContractDays,
-		MaxBytes: cfg.Store.MaxBytes, QueryTimeout: cfg.Limits.QueryTimeout, StrictIDs: !cfg.Contracts.AnyID,
+		MaxBytes: max(cfg.Store.MaxBytes, 0), QueryTimeout: cfg.Limits.QueryTimeout, StrictIDs: !cfg.Contracts.AnyID,
 		Quota: store.Quota{
 			Events: cfg.Limits.AuthorEvents, DefaultEvents: !cfg.Said("limits.author_events"),
 			Bytes: cfg.Limits.AuthorBytes, DefaultBytes: !cfg.Said("limits.author_bytes"),
