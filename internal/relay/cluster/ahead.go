@@ -46,11 +46,11 @@ func lookAhead(ctx context.Context, log Log, s *state, last uint64) (map[store.L
 // skipped makes no difference to that.
 func (s *state) voidsIn(m Message) (out []Void) {
 	msg, err := parseMessage(m.Data)
+	h := msg.header(m.Data)
 	if err != nil || msg.cluster != s.cluster {
-		s.pass(m.Number, m.At.UnixNano())
+		s.pass(&header{sum: h.sum}, m.Number, m.At.UnixNano())
 		return nil
 	}
-	h := msg.header()
 	if s.left == 0 && s.Take(h, m.Number, m.At.UnixNano()) != taken {
 		return nil
 	}
@@ -106,6 +106,13 @@ type Faults struct {
 	EndFromLog     bool // Latest asks one server for the log's end
 	IgnoreCounters bool // batches are taken whatever their boot and counter
 	IgnoreEpochs   bool // commands are taken whatever lease they were given under
+	IgnoreNumbers  bool // an acknowledgement may have any number
+	IgnoreTrails   bool // what senders have read is not compared
+	NoHold         bool // what is read is executed while nobody knows what the majority has read
+	TrustStamps    bool // the log's time is what its server says
+	CountTheGone   bool // members count that are gone
+	StrikeByStamps bool // who leads strikes out by the log's time
+	LeadByAnyClock bool // who leads may have any clock
 }
 
 // skipEvery is how many commands of other nodes there are for each that

@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -30,7 +32,7 @@ func (s *state) Apply(from header, c Command) Answer {
 			return refused("the cluster is at version %d", s.version)
 		}
 	case Strike:
-		return s.strike(c.Node)
+		return s.strike(from, c.Node)
 	case Lease:
 		return s.renew(from, c.Epoch)
 	case Report:
@@ -43,16 +45,26 @@ func (s *state) Apply(from header, c Command) Answer {
 		return s.raise(c.Version)
 	case Heartbeat:
 		m.version, m.durable = c.Version, max(m.durable, c.Durable)
+		if s.version >= proofVersion {
+			m.beat(s.number)
+		}
 	}
 	return Answer{}
 }
 
-func (s *state) strike(id NodeID) Answer {
+func (s *state) strike(from header, id NodeID) Answer {
 	i, found := s.find(id)
 	if !found {
 		return refused("no member")
 	}
-	if quiet := time.Duration(s.time - s.members[i].heard); quiet < strikeTime {
+	if s.version >= proofVersion && !s.faults.StrikeByStamps { // who leads has watched it by its own clock (vigil)
+		switch l := &s.lease; {
+		case l.epoch == 0 || l.holder != from.node || l.boot != from.boot:
+			return refused("its sender does not lead")
+		case s.counts(i):
+			return refused("it was heard since")
+		}
+	} else if quiet := time.Duration(s.time - s.members[i].heard); quiet < strikeTime {
 		return refused("it was heard %s ago", quiet.Round(time.Second))
 	}
 	s.members = slices.Delete(s.members, i, i+1)
@@ -84,6 +96,12 @@ func (s *state) raise(version uint64) Answer {
 	for _, m := range s.members {
 		if m.version < version {
 			return refused("%s can go up to version %d", m.name, m.version)
+		}
+	}
+	if s.version < proofVersion && version >= proofVersion {
+		s.trail.push(sha256.Sum256(binary.BigEndian.AppendUint64(s.cluster[:len(s.cluster):len(s.cluster)], s.number)))
+		for i := range s.members {
+			s.members[i].last = s.number
 		}
 	}
 	s.version = version
@@ -151,7 +169,7 @@ func (s *state) follow(st *step) (a Answer, void bool) {
 	}
 	switch st.kind {
 	case stepPass:
-		s.pass(st.place.Number, st.at)
+		s.pass(&st.from, st.place.Number, st.at)
 	case stepTake:
 		s.Take(st.from, st.place.Number, st.at)
 	case stepCommand:

@@ -211,7 +211,7 @@ type host struct {
 
 func newHost(log *Memory, name string, seed uint64) *host {
 	h := &host{log: log, disk: newDisk(), seed: seed}
-	h.o = Options{ClusterID: ClusterID{1}, Name: name, Version: 1}
+	h.o = Options{ClusterID: ClusterID{1}, Name: name, Version: proofVersion}
 	copy(h.o.NodeID[:], name)
 	return h
 }

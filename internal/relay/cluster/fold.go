@@ -29,9 +29,11 @@ type position struct {
 	seen    *state
 	durable *state
 	steps   []step // behind the durable state, up to seen
+	idle    int    // how many of the first of them the store has nothing to do with
 	folded  folding
 	voids   map[store.LogPlace]bool // ahead of the durable state
 	base    time.Time               // when the last message was read, by the machine's clock
+	holding
 }
 
 // errOrder means that the store executed something else than what came next.
@@ -116,10 +118,11 @@ func (n *Node) Durable() {
 	}
 	n.signals.give()
 	clear(n.steps[:f.used])
-	n.steps = n.steps[f.used:]
+	n.steps, n.idle = n.steps[f.used:], 0
 	if len(n.steps) == 0 {
 		n.steps = nil
 	}
+	n.emptied.give()
 	n.progress(n.applied)
 	applied, lag := n.applied(), n.clock(n.o.Clock()).Sub(time.Unix(0, n.durable.time))
 	stop := n.durable.disagreement()
@@ -137,12 +140,17 @@ func (n *Node) Durable() {
 }
 
 // applied is the number up to which everything in the log is executed here, as
-// far as it was read.
+// far as it was read, and not held.
 func (p *position) applied() uint64 {
-	for i := range p.steps {
-		if p.steps[i].placed {
-			return p.steps[i].place.Number - 1
-		}
+	number := p.seen.following() - 1
+	for p.idle < len(p.steps) && !p.steps[p.idle].placed {
+		p.idle++
 	}
-	return p.seen.following() - 1
+	if p.idle < len(p.steps) {
+		number = p.steps[p.idle].place.Number - 1
+	}
+	if p.held > 0 {
+		number = min(number, p.held-1)
+	}
+	return number
 }

@@ -76,7 +76,8 @@ func (n *Node) Lease(ctx context.Context) context.Context {
 func (n *Node) leaseEpoch() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.err != nil || n.durable.lease.epoch != n.seen.lease.epoch || !n.seen.leads(n.o.NodeID, n.o.Boot, n.clock(n.o.Clock()).UnixNano()) {
+	now := n.o.Clock()
+	if n.err != nil || n.durable.lease.epoch != n.seen.lease.epoch || !n.fit(now) || !n.seen.leads(n.o.NodeID, n.o.Boot, n.clock(now).UnixNano()) {
 		return noLease
 	}
 	return n.seen.lease.epoch
@@ -131,10 +132,18 @@ func (n *Node) Leader() NodeID {
 	return n.seen.lease.holder
 }
 
-// Compared returns the number of the last command of the store up to which a
-// majority of the members reported the outcomes that this node has too.
-func (n *Node) Compared() (count uint64) {
+// Comparison is what is known of who has executed, and read, the same.
+type Comparison struct {
+	Commands uint64 // of the store, that were executed here
+	Compared uint64 // of these, up to which a majority of the members reported the same outcomes
+	// Differing are the names of the members that have read another log than the
+	// majority, or than this node while that is open.
+	Differing []string
+}
+
+// Comparison returns what is known here.
+func (n *Node) Comparison() Comparison {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.durable.compared()
+	return Comparison{n.durable.chain.count, n.durable.compared(), differing(n.seen)}
 }

@@ -48,9 +48,12 @@ func keep(ctx context.Context, n *Node) {
 
 // due returns what is to be said now.
 func (k *keeper) due() (out []Command) {
-	now, confirmed := k.o.Clock(), k.o.Confirmed()
+	now, steady, confirmed := k.o.Clock(), time.Now(), k.o.Confirmed()
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.again(steady) {
+		k.signals.give()
+	}
 	if !k.announced {
 		return nil
 	}
@@ -68,8 +71,9 @@ func (k *keeper) due() (out []Command) {
 	if list := reports.unreported(k.o.NodeID); len(list) > 0 {
 		say(Report{Count: list[0].count, Hash: list[0].hash})
 	}
-	log, lease := k.clock(k.o.Clock()).UnixNano(), k.seen.lease
+	log, lease := k.clock(now).UnixNano(), k.seen.lease
 	switch mine := lease.epoch > 0 && lease.holder == k.o.NodeID; {
+	case !k.fit(now):
 	case mine && lease.boot == k.o.Boot:
 		if now.Sub(k.renewed) >= renewEvery && say(Lease{Epoch: lease.epoch}) {
 			k.renewed = now
@@ -77,12 +81,26 @@ func (k *keeper) due() (out []Command) {
 	case mine, log >= lease.until: // of a boot before, or of nobody
 		say(Lease{Epoch: lease.epoch + 1})
 	}
-	if confirmed && k.seen.leads(k.o.NodeID, k.o.Boot, log) {
-		if i := slices.IndexFunc(k.seen.members, func(m member) bool { return log-m.heard >= int64(strikeTime) }); i >= 0 {
-			say(Strike{Node: k.seen.members[i].id})
-		}
+	if id, found := k.gone(log, confirmed && k.fit(now), steady); found {
+		say(Strike{Node: id})
 	}
 	return out
+}
+
+// gone returns a member that is to be struck out, if this node leads.
+func (k *keeper) gone(log int64, may bool, steady time.Time) (id NodeID, found bool) {
+	epoch := uint64(0)
+	if may && k.seen.leads(k.o.NodeID, k.o.Boot, log) {
+		epoch = k.seen.lease.epoch
+	}
+	if k.seen.version >= proofVersion && !k.o.Faults.StrikeByStamps {
+		return k.unheard(epoch, k.seen.members, k.o.NodeID, steady)
+	}
+	i := slices.IndexFunc(k.seen.members, func(m member) bool { return log-m.heard >= int64(strikeTime) })
+	if epoch == 0 || i < 0 {
+		return id, false
+	}
+	return k.seen.members[i].id, true
 }
 
 // trim trims the log now and then.

@@ -37,8 +37,9 @@ type Fate struct {
 
 // MemoryOptions say how a client of a Memory fails. The zero value does not.
 type MemoryOptions struct {
-	Fate   func() Fate // asked for each append
-	Behind uint64      // how many of the last messages Bounds does not know of
+	Fate   func() Fate           // asked for each append
+	Behind uint64                // how many of the last messages Bounds does not know of
+	Alter  func(Message) Message // what is read instead, nil for the same
 }
 
 var errMemory = errors.New("the log did not answer")
@@ -54,6 +55,11 @@ func (m *Memory) Client(o MemoryOptions) *MemoryClient {
 // Stop makes the log take nothing and give nothing, until it is called with
 // false.
 func (m *Memory) Stop(stop bool) { m.change(func() { m.stopped = stop }) }
+
+// Back makes the log end at a number, as servers do that lost what they had.
+func (m *Memory) Back(number uint64) {
+	m.change(func() { m.list = m.list[: number+1-m.first : number+1-m.first] })
+}
 
 // Len returns the number of the last message.
 func (m *Memory) Len() uint64 {
@@ -185,6 +191,9 @@ func (c *MemoryClient) Read(ctx context.Context, from uint64, fn func(Message) e
 			return ctx.Err()
 		}
 		if m.Number == from {
+			if c.o.Alter != nil {
+				m = c.o.Alter(m)
+			}
 			if err := fn(m); err != nil {
 				return err
 			}

@@ -9,12 +9,16 @@ import (
 )
 
 // A message is one batch: the format's version, the cluster, the node, its boot,
-// the batch's counter, and the commands, each with the epoch of the lease under
-// which it was given, a byte that says whose it is, and its length. Integers are
-// varints in their shortest form: a batch has exactly one encoding.
+// the batch's counter, in the second format its sender's word, and the commands,
+// each with the epoch of the lease under which it was given, a byte that says whose
+// it is, and its length. Integers are varints in their shortest form: a batch has
+// exactly one encoding.
 
-// messageFormat is the version of what this program writes and reads.
-const messageFormat = 1
+// The versions of what this program writes and reads.
+const (
+	messageFormat = 1 // without a word
+	wordFormat    = 2
+)
 
 const (
 	// maxCommands is how many commands a batch may have.
@@ -22,7 +26,9 @@ const (
 	// maxBatch is how many bytes its commands may have, if they are several.
 	maxBatch = 512 << 10
 	// envelope is more than a message has beside its commands.
-	envelope = 64
+	envelope = 128
+	// latestClock is what no clock shows, in Unix nanoseconds: the year 2116.
+	latestClock = 1 << 62
 )
 
 // message is a batch of commands, or a mark: that has counter 0 and none.
@@ -30,6 +36,7 @@ type message struct {
 	cluster       ClusterID
 	node          NodeID
 	boot, counter uint64
+	word          *word // nil in the first format
 	items         []item
 }
 
@@ -68,11 +75,19 @@ func (i item) encode() (raw []byte, err error) {
 
 // appendHeader appends what stands before the commands of a batch.
 func appendHeader(b []byte, m message, commands int) []byte {
-	b = append(b, messageFormat)
+	format := byte(messageFormat)
+	if m.word != nil {
+		format = wordFormat
+	}
+	b = append(b, format)
 	b = append(b, m.cluster[:]...)
 	b = append(b, m.node[:]...)
 	b = binary.AppendUvarint(b, m.boot)
 	b = binary.AppendUvarint(b, m.counter)
+	if w := m.word; w != nil {
+		b = binary.AppendUvarint(append(b, oneIf(w.beat)), uint64(w.clock))
+		b = append(binary.AppendUvarint(b, w.number), w.hash[:]...)
+	}
 	return binary.AppendUvarint(b, uint64(commands))
 }
 
@@ -98,12 +113,17 @@ func Batch(cluster ClusterID, node NodeID, boot uint64, commands ...Command) ([]
 // written. The memory that it takes is bounded by a multiple of the length.
 func parseMessage(b []byte) (m message, err error) {
 	r := newReader(b)
-	if format := r.Byte(); r.Bad || format != messageFormat {
+	format := r.Byte()
+	if r.Bad || format != messageFormat && format != wordFormat {
 		return m, fmt.Errorf("%w: format %d", errMessage, format)
 	}
 	copy(m.cluster[:], r.Take(uint64(len(m.cluster))))
 	m.node = r.nodeID()
 	m.boot, m.counter = r.Uvarint(), r.Uvarint()
+	if format == wordFormat {
+		m.word = r.word()
+		r.Bad = r.Bad || m.word.beat && m.counter > 0
+	}
 	n := r.count(maxCommands)
 	if r.Bad || m.boot == 0 || (m.counter == 0) != (n == 0) || n > len(r.Left) {
 		return message{}, fmt.Errorf("%w: malformed", errMessage)
@@ -122,6 +142,12 @@ func parseMessage(b []byte) (m message, err error) {
 		return message{}, fmt.Errorf("%w: malformed", errMessage)
 	}
 	return m, nil
+}
+
+func (r *reader) word() *word {
+	w := &word{beat: r.bool(), clock: int64(r.count(latestClock)), number: r.Uvarint()}
+	copy(w.hash[:], r.Take(uint64(len(w.hash))))
+	return w
 }
 
 func (r *reader) item() (it item, err error) {

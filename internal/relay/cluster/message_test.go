@@ -36,6 +36,12 @@ func sample() message {
 	return m
 }
 
+// said is a message with a sender's word.
+func said(m message) message {
+	m.word = &word{clock: 1 << 60, number: 300, hash: trailHash{9}, beat: m.counter == 0}
+	return m
+}
+
 func mark() message { return message{cluster: ClusterID{1}, node: NodeID{2}, boot: 1} }
 
 func mustEncode(t testing.TB, m message) []byte {
@@ -48,7 +54,7 @@ func mustEncode(t testing.TB, m message) []byte {
 }
 
 func TestMessagesComeBack(t *testing.T) {
-	for name, m := range map[string]message{"a batch": sample(), "a mark": mark()} {
+	for name, m := range map[string]message{"a batch": sample(), "a mark": mark(), "a batch with a word": said(sample()), "a mark with a word": said(mark())} {
 		raw := mustEncode(t, m)
 		if again, err := parseMessage(raw); err != nil || !reflect.DeepEqual(again, m) {
 			t.Errorf("%s: %+v, %v", name, again, err)
@@ -87,7 +93,12 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 	long := mark()
 	for name, raw := range map[string][]byte{
 		"nothing":                       nil,
-		"another format":                append([]byte{2}, mustEncode(t, mark())[1:]...),
+		"another format":                append([]byte{3}, mustEncode(t, mark())[1:]...),
+		"a word in the first format":    append([]byte{1}, mustEncode(t, said(mark()))[1:]...),
+		"no word in the second":         append([]byte{2}, mustEncode(t, mark())[1:]...),
+		"a batch that is a heartbeat":   beat(sample()),
+		"a clock that none shows":       mustEncode(t, message{boot: 1, word: &word{clock: latestClock + 1}}),
+		"a flag that is none":           flagged(2),
 		"a mark with commands":          append(head(mark(), 1), 0, ofStore, 0),
 		"a batch without":               head(sample(), 0),
 		"boot 0":                        head(message{counter: 0}, 0),
@@ -107,6 +118,9 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}
 	}
+	if m, err := parseMessage(flagged(0)); err != nil || m.word.beat {
+		t.Errorf("the samples themselves are wrong: %v", err)
+	}
 	if _, err := parseMessage(head(long, 0)); err != nil {
 		t.Errorf("the samples themselves are wrong: %v", err)
 	}
@@ -115,6 +129,22 @@ func TestForeignMessagesAreRefused(t *testing.T) {
 			t.Errorf("%T was encoded though it would not be read", c)
 		}
 	}
+}
+
+// flagged is a mark with a byte where it says whether it is a heartbeat.
+func flagged(b byte) []byte {
+	m := said(mark())
+	m.word.beat = true
+	raw, _ := m.encode()
+	raw[1+len(m.cluster)+len(m.node)+2] = b
+	return raw
+}
+
+func beat(m message) []byte {
+	m = said(m)
+	m.word.beat = true
+	raw, _ := m.encode()
+	return raw
 }
 
 func mustCommand(t testing.TB, e store.Executed) []byte {
@@ -154,7 +184,7 @@ func TestMessageEncodingIsPinned(t *testing.T) {
 	}
 	m := sample()
 	m.items = m.items[:2]
-	fmt.Fprintf(&got, "%x\n", mustEncode(t, m))
+	fmt.Fprintf(&got, "%x\n%x\n", mustEncode(t, m), mustEncode(t, said(mark())))
 	if got.String() != pinnedMessages {
 		t.Errorf("encodings are now\n%s", got.String())
 	}
@@ -169,11 +199,14 @@ cluster.Configure deb15bda
 cluster.Raise 7f76ae89
 cluster.Heartbeat 9215575a
 0101020000000000000000000000000000030000000000000005c801020001050101016103000006011101000178
+02010000000000000000000000000000000200000000000000010001808080808080808010ac020900000000000000000000000000000000
 `
 
 func FuzzParseMessage(f *testing.F) {
 	f.Add(mustEncode(f, sample()))
 	f.Add(mustEncode(f, mark()))
+	f.Add(mustEncode(f, said(sample())))
+	f.Add(mustEncode(f, said(mark())))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m, err := parseMessage(raw)
 		if err != nil {
@@ -187,6 +220,7 @@ func FuzzParseMessage(f *testing.F) {
 
 func FuzzState(f *testing.F) {
 	f.Add(sampleState().marshal())
+	f.Add(provenState().marshal())
 	f.Add((&state{}).marshal())
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s, err := unmarshalState(raw)

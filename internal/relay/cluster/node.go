@@ -26,7 +26,10 @@ type Node struct {
 	inbox
 	sending
 	reads
-	skipped int // of Faults.SkipACommand
+	vigil
+	missed  sender  // of which batches were never read here
+	emptied signals // steps were executed
+	skipped int     // of Faults.SkipACommand
 }
 
 var _ store.Sequencer = (*Node)(nil)
@@ -64,14 +67,14 @@ func New(o Options) (*Node, error) {
 	s.faults = o.Faults
 	n := &Node{
 		o: o, log: o.Log, position: position{seen: s, durable: s.clone(), base: o.Clock()},
-		signals: make(signals, 1), done: make(chan struct{}), inbox: inbox{room: make(chan struct{})},
+		signals: make(signals, 1), emptied: make(signals, 1), done: make(chan struct{}), inbox: inbox{room: make(chan struct{})},
 	}
 	if o.Boot == 0 {
 		return n, errors.New("a node needs the number of its boot")
 	}
 	p, err := o.prepare(item{own: Join{Name: o.Name, Version: o.Version}}) // the first batch of this boot says who this node is
 	if err == nil {
-		n.batch(&o, []*pending{p})
+		n.batch(&o, []*pending{p}, s.saying(o.stamp(), false))
 	}
 	return n, err
 }

@@ -36,7 +36,18 @@ func hosts(t *testing.T, names ...string) (log *Memory, list []*host) {
 		list = append(list, h)
 		begin(t, h)
 	}
+	raise(t, list)
 	return log, list
+}
+
+// raise raises the cluster's version once all are members.
+func raise(t *testing.T, list []*host) {
+	t.Helper()
+	n := list[0].up()
+	await(t, "all have joined", func() bool { return len(n.Members()) == len(list) })
+	if a, err := n.Submit(t.Context(), Raise{Version: proofVersion}); err != nil || a.Refused != "" {
+		t.Fatal(err, a)
+	}
 }
 
 func begin(t *testing.T, h *host) *Node {
@@ -234,17 +245,17 @@ func TestConfigure(t *testing.T) {
 			t.Errorf("told %v", told)
 		}
 		mu.Unlock()
-		if a, err := list[1].up().Submit(t.Context(), Raise{Version: 2}); err != nil || a.Refused == "" {
+		if a, err := list[1].up().Submit(t.Context(), Raise{Version: proofVersion + 1}); err != nil || a.Refused == "" {
 			t.Errorf("%+v, %v", a, err)
 		}
-		if a, err := list[1].up().Submit(t.Context(), Raise{Version: 1}); err != nil || a.Refused != "" {
+		if a, err := list[1].up().Submit(t.Context(), Raise{Version: proofVersion}); err != nil || a.Refused != "" {
 			t.Errorf("%+v, %v", a, err)
 		}
-		if _, version := list[1].up().Configuration(); version != 1 {
+		if _, version := list[1].up().Configuration(); version != proofVersion {
 			t.Errorf("version %d", version)
 		}
 		list[0].kill()
-		list[0].o.Version = 0
+		list[0].o.Version = proofVersion - 1
 		ended(t, begin(t, list[0]), ErrOld)
 	})
 }

@@ -27,7 +27,7 @@ type Options struct {
 	Version   uint64 // up to which cluster version this program can go
 	State     []byte // as it is stored with the database, nil for a new one
 	Executor  Executor
-	Confirmed func() bool      // whether the clock may be gone by: until it may, nobody is struck out and nothing trimmed; default: it may
+	Confirmed func() bool      // whether the clock may be gone by: until it may, messages do not carry it, nobody is struck out and nothing trimmed; default: it may
 	Clock     func() time.Time // of the machine, default time.Now: its monotonic part carries the log's time on
 	Logger    *slog.Logger
 	Observe   Observer      // may be nil
@@ -85,7 +85,7 @@ type Observer interface {
 	AppendDone(took time.Duration, ok bool)
 	// MessageRead reports a message: its number, what became of it ("taken",
 	// "mark", or why it is void), and how far the machine's clock is ahead of the
-	// log's, which includes how long the message took to come here.
+	// log's time, which includes how long the message took to come here.
 	MessageRead(number uint64, became string, ahead time.Duration)
 	// Executed reports up to which message everything is durable here, and how
 	// long after that message.

@@ -3,8 +3,10 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"engramd/internal/relay/store"
@@ -38,22 +40,32 @@ func (s *state) following() uint64 {
 // message takes a message of the log: what it does to the state, and what the
 // store has to execute of it.
 func (n *Node) message(ctx context.Context, m Message) error {
+	if err := pace(ctx, n); err != nil {
+		return err
+	}
 	msg, err := parseMessage(m.Data)
 	if err == nil && msg.cluster != n.o.ClusterID {
 		err = ErrForeign
 	}
 	now := n.o.Clock()
-	r := reading{Node: n, m: m, msg: msg, bad: err}
+	r := reading{Node: n, m: m, msg: msg, bad: err, from: msg.header(m.Data)}
+	if r.bad != nil {
+		r.from = header{sum: r.from.sum}
+	}
 	n.mu.Lock()
 	err = r.take()
 	n.base = now
+	ahead := n.offset(now)
 	n.progress(n.applied)
 	n.turnBack()
 	n.mu.Unlock()
 	for _, f := range r.failed {
 		f.p.fail(f.err)
 	}
-	n.o.Observe.MessageRead(m.Number, string(r.became), now.Sub(m.At))
+	n.o.Observe.MessageRead(m.Number, string(r.became), ahead)
+	if err == nil {
+		err = hold(ctx, n)
+	}
 	if err == nil && len(r.placed) > 0 {
 		err = n.o.Executor.Execute(ctx, r.placed)
 	}
@@ -61,6 +73,27 @@ func (n *Node) message(ctx context.Context, m Message) error {
 		return fmt.Errorf("message %d: %w", m.Number, err)
 	}
 	return nil
+}
+
+// mostSteps is how many steps there may be behind the durable state while the store
+// has something to execute: marks wait for no room there.
+const mostSteps = 1 << 15
+
+// pace waits while there are too many.
+func pace(ctx context.Context, n *Node) error {
+	for {
+		n.mu.Lock()
+		full := len(n.steps) >= mostSteps && n.applied() < n.seen.number
+		n.mu.Unlock()
+		if !full {
+			return nil
+		}
+		select {
+		case <-n.emptied:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // reading is one message while it is taken.
@@ -91,7 +124,6 @@ func (r *reading) take() error {
 	if r.bad != nil && !whole {
 		return r.bad
 	}
-	r.from = r.msg.header()
 	if r.seen.left > 0 {
 		if whole {
 			return ErrNotSkipped
@@ -99,6 +131,10 @@ func (r *reading) take() error {
 		r.became = taken
 	} else {
 		r.begin(whole)
+		if err := r.seen.proven(r.o.NodeID); err != nil {
+			return err
+		}
+		r.question(r.seen)
 	}
 	if err := r.self(); err != nil || r.became != taken {
 		return err
@@ -119,16 +155,45 @@ func (r *reading) begin(whole bool) {
 		r.became = "unreadable"
 	default:
 		r.became = r.seen.judge(r.from)
+		r.miss()
 	}
 	if r.became == taken {
 		st.kind = stepTake
 	}
 	r.seen.follow(&st)
-	if last := len(r.steps) - 1; last >= 0 && r.steps[last].kind == stepPass && st.kind == stepPass && !r.steps[last].honour {
+	r.vigil.read(r.from.node, r.msg.beats(), time.Now())
+	if last := len(r.steps) - 1; last >= 0 && r.steps[last].kind == stepPass && st.kind == stepPass && !r.steps[last].honour && r.seen.version < proofVersion {
 		r.steps[last] = step{kind: stepPass, place: st.place, at: r.seen.time, honour: st.honour} // one is as good as both
 		return
 	}
 	r.steps = append(r.steps, st)
+}
+
+// miss notices that batches of a member were never read here. A sender has so many
+// on its way at most, and none before its Join was read: a larger gap cannot be mended
+// by what it appends again.
+func (r *reading) miss() {
+	if r.became != voidGap {
+		return
+	}
+	name, last := "", uint64(0)
+	if i, found := r.seen.find(r.from.node); found {
+		m := &r.seen.members[i]
+		if name = m.name; m.boot == r.from.boot {
+			last = m.counter + mostUnread
+		}
+	}
+	if key := (sender{r.from.node, r.from.boot}); r.from.counter > max(last, 1) && r.missed != key {
+		r.missed = key
+		r.o.Logger.Error("batches of a member are missing here, and all that it sends is void: members have read different logs",
+			"member", name, "message", r.m.Number, "batch", r.from.counter, "taken", last)
+	}
+}
+
+// sender is a boot of a node.
+type sender struct {
+	node NodeID
+	boot uint64
 }
 
 // self heeds what became of this node's own batch.
@@ -230,8 +295,16 @@ func (p *position) standing(o *Options, announced bool) error {
 	return nil
 }
 
-func (m *message) header() header {
-	h := header{node: m.node, boot: m.boot, counter: m.counter, commands: len(m.items)}
+// beats reports whether its sender says that it lives.
+func (m *message) beats() bool {
+	return m.word != nil && m.word.beat || slices.ContainsFunc(m.items, func(it item) bool {
+		_, beat := it.own.(Heartbeat)
+		return beat
+	})
+}
+
+func (m *message) header(data []byte) header {
+	h := header{node: m.node, boot: m.boot, counter: m.counter, commands: len(m.items), word: m.word, sum: sha256.Sum256(data)}
 	if len(m.items) > 0 {
 		if j, ok := m.items[0].own.(Join); ok {
 			h.join = &j

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -44,10 +45,18 @@ const (
 	markBackoff  = 50 * time.Millisecond
 )
 
+// stamp is what the machine's clock shows, 0 while it is not confirmed.
+func (o *Options) stamp() int64 {
+	if !o.Confirmed() {
+		return 0
+	}
+	return min(max(o.Clock().UnixNano(), 0), latestClock)
+}
+
 // batch makes a batch of commands and puts it behind the others.
-func (s *sending) batch(o *Options, list []*pending) {
+func (s *sending) batch(o *Options, list []*pending, w *word) {
 	s.counter++
-	m := message{cluster: o.ClusterID, node: o.NodeID, boot: o.Boot, counter: s.counter}
+	m := message{cluster: o.ClusterID, node: o.NodeID, boot: o.Boot, counter: s.counter, word: w}
 	size := envelope
 	for _, p := range list {
 		size += len(p.raw)
@@ -79,6 +88,7 @@ func (n *Node) send(ctx context.Context) {
 
 // sendOne appends one message, and reports false if there is none.
 func (n *Node) sendOne() bool {
+	clock := n.o.stamp()
 	n.mu.Lock()
 	if n.err != nil {
 		n.mu.Unlock()
@@ -87,7 +97,7 @@ func (n *Node) sendOne() bool {
 	if !n.turning && n.cursor == len(n.unread) && n.mayBegin() {
 		if list := n.collect(min(maxBatch, n.log.MaxMessage()-envelope)); list != nil {
 			n.o.Observe.QueueAdd("cluster", -len(list))
-			n.batch(&n.o, list)
+			n.batch(&n.o, list, n.seen.saying(clock, false))
 		}
 	}
 	if !n.turning && n.cursor < len(n.unread) {
@@ -96,8 +106,8 @@ func (n *Node) sendOne() bool {
 		n.appendBatch(b)
 		return true
 	}
-	if len(n.waiting) > 0 && !n.marking {
-		n.appendMark()
+	if (n.vote || len(n.waiting) > 0) && !n.marking {
+		n.appendMark(clock)
 		return true
 	}
 	n.mu.Unlock()
@@ -118,7 +128,7 @@ func (s *sending) mayBegin() bool {
 func (n *Node) appendBatch(b *batch) {
 	b.appends++
 	b.away, b.failed, b.number = true, false, 0
-	again, turn := b.appends > 1, b.appends
+	again, turn, read := b.appends > 1, b.appends, n.seen.number
 	if !again {
 		b.waiters, n.waiting = n.waiting, nil
 	}
@@ -129,6 +139,9 @@ func (n *Node) appendBatch(b *batch) {
 	began := n.o.Clock()
 	n.log.Append(b.raw, func(number uint64, err error) {
 		n.o.Observe.AppendDone(n.o.Clock().Sub(began), err == nil)
+		if wentBack(n, number, read, err) {
+			return
+		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if turn == 1 {
@@ -142,21 +155,39 @@ func (n *Node) appendBatch(b *batch) {
 	})
 }
 
+// wentBack ends the node if what it had read when it began an append is in the log
+// no more: the append's number is not above it.
+func wentBack(n *Node, number, read uint64, err error) bool {
+	if err != nil || number > read || n.o.Faults.IgnoreNumbers {
+		return false
+	}
+	n.Halt(fmt.Errorf("%w: message %d was read here, and the log gave number %d after it", ErrWentBack, read, number))
+	return true
+}
+
 // appendMark appends a message that does nothing, for those who wait to know
-// where the log ends, and unlocks.
-func (n *Node) appendMark() {
+// where the log ends, or to say what was read here, and unlocks.
+func (n *Node) appendMark(clock int64) {
 	n.marking = true
-	waiters := n.waiting
-	n.waiting = nil
+	waiters, vote, read := n.waiting, n.vote, n.seen.number
+	w := n.seen.saying(clock, n.lives)
+	n.waiting, n.vote, n.lives = nil, false, false
+	if w != nil && n.ahead.number > w.number {
+		w.number, w.hash = n.ahead.number, n.ahead.hash
+	}
 	n.mu.Unlock()
 	began := n.o.Clock()
-	mark := appendHeader(nil, message{cluster: n.o.ClusterID, node: n.o.NodeID, boot: n.o.Boot}, 0)
+	mark := appendHeader(nil, message{cluster: n.o.ClusterID, node: n.o.NodeID, boot: n.o.Boot, word: w}, 0)
 	n.log.Append(mark, func(number uint64, err error) {
 		n.o.Observe.AppendDone(n.o.Clock().Sub(began), err == nil)
+		if wentBack(n, number, read, err) {
+			return
+		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.reached(waiters, number, err)
 		if err != nil {
+			n.vote = vote && n.held > 0
 			time.AfterFunc(markBackoff, func() {
 				n.mu.Lock()
 				n.marking = false

@@ -67,6 +67,7 @@ func simulate(seed uint64, long time.Duration, faults Faults) []string {
 		s.all.Go(func() { s.look(h, uint64(200+i)) })
 		s.all.Go(func() { s.watch(h) })
 	}
+	s.all.Go(s.raise)
 	s.trouble(long)
 	stop()
 	s.all.Wait()
@@ -80,11 +81,23 @@ func simulate(seed uint64, long time.Duration, faults Faults) []string {
 	return s.problems
 }
 
+// raise raises the cluster's version at some time, at once with every other seed.
+func (s *sim) raise() {
+	rng := s.rng(600)
+	for most := time.Duration(s.seed%2)*40*time.Second + time.Second; s.pause(rng, most); most = time.Second {
+		if n := s.hosts[rng.IntN(len(s.hosts))].up(); n != nil {
+			if a, err := n.Submit(s.ctx, Raise{Version: proofVersion}); err == nil && a.Refused == "" {
+				return
+			}
+		}
+	}
+}
+
 // host makes a node whose appends fail now and then.
 func (s *sim) host(i int, name string, faults Faults) *host {
 	h := newHost(s.log, name, s.seed+uint64(i))
 	h.o.Faults, h.slow = faults, 5*time.Millisecond
-	h.o.Clock = func() time.Time { return time.Now().Add(time.Duration(i) * 3 * time.Minute) }
+	h.o.Clock = func() time.Time { return time.Now().Add(time.Duration(i) * 5 * time.Second) }
 	var mu sync.Mutex
 	rng := s.rng(uint64(300 + i))
 	h.client.Behind = 3

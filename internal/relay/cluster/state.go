@@ -28,6 +28,11 @@ type state struct {
 	voided  []store.LogPlace // what was skipped, the newest ones
 	chain   chain
 
+	// From proofVersion on:
+	trail   trail
+	dispute uint64 // the message with which it came up that a member has read another log, 0 for none
+	outcome outcome
+
 	faults Faults // not stored
 }
 
@@ -40,6 +45,15 @@ type member struct {
 	heard   int64  // when that came
 	version uint64
 	durable uint64
+
+	// From proofVersion on:
+	last     uint64    // number of its last message
+	beats    [3]uint64 // of its last heartbeats, the newest first
+	clock    int64     // that it carried, 0 if it trusts none
+	read     uint64    // up to where it said it had read when it carried that
+	agreed   uint64    // up to where it said to have read this log
+	differs  bool      // it has read another one
+	silenced bool      // and a majority has not: it has no say
 }
 
 // leaseState says who leads.
@@ -81,6 +95,7 @@ func (s *state) clone() *state {
 	c.voided = slices.Clone(s.voided)
 	c.chain.checks = slices.Clone(s.chain.checks)
 	c.chain.reports = slices.Clone(s.chain.reports)
+	c.trail.last = slices.Clone(s.trail.last)
 	return &c
 }
 
@@ -89,7 +104,9 @@ type header struct {
 	node          NodeID
 	boot, counter uint64
 	commands      int
-	join          *Join // if that is its first command
+	join          *Join    // if that is its first command
+	word          *word    // nil if it has none
+	sum           [32]byte // of the message's bytes
 }
 
 // verdict says what becomes of a batch.
@@ -107,15 +124,21 @@ const (
 )
 
 // pass moves on to a message, and the time to when it came.
-func (s *state) pass(number uint64, at int64) {
+func (s *state) pass(h *header, number uint64, at int64) {
 	s.number, s.next, s.left = number, 0, 0
+	if s.version >= proofVersion {
+		s.trail.extend(number, at, h.sum)
+		s.hear(h)
+		s.settle()
+		at = bounded(s, at)
+	}
 	s.time = max(s.time, at)
 }
 
 // Take judges a batch by who sent it. What is not taken moves the place and the
 // time, and nothing else.
 func (s *state) Take(h header, number uint64, at int64) verdict {
-	s.pass(number, at)
+	s.pass(&h, number, at)
 	v := s.judge(h)
 	if v != taken {
 		return v
@@ -123,6 +146,9 @@ func (s *state) Take(h header, number uint64, at int64) verdict {
 	i, found := s.find(h.node)
 	if !found {
 		s.members = slices.Insert(s.members, i, member{id: h.node, name: h.join.Name, version: h.join.Version})
+		if s.version >= proofVersion {
+			s.members[i].last = s.number
+		}
 	}
 	m := &s.members[i]
 	m.boot, m.counter, m.heard = h.boot, h.counter, s.time

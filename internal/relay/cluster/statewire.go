@@ -7,12 +7,20 @@ import (
 	"engramd/internal/relay/store"
 )
 
-// stateFormat is the version of a state's encoding.
-const stateFormat = 1
+// The versions of a state's encoding: the second one from proofVersion of the
+// cluster on, so that an older program reads what is stored before.
+const (
+	stateFormat = 1
+	proofFormat = 2
+)
 
 // marshal returns the one encoding of a state.
 func (s *state) marshal() []byte {
-	b := append(make([]byte, 0, 1024+len(s.text)), stateFormat)
+	format := byte(stateFormat)
+	if s.version >= proofVersion {
+		format = proofFormat
+	}
+	b := append(make([]byte, 0, 1024+len(s.text)+len(s.trail.last)*len(trailHash{})), format)
 	b = append(b, s.cluster[:]...)
 	b = binary.AppendUvarint(b, s.number)
 	b = binary.AppendUvarint(b, uint64(s.next))
@@ -40,22 +48,62 @@ func (s *state) marshal() []byte {
 	b = appendList(b, s.chain.checks, func(b []byte, c check) []byte {
 		return appendPlace(append(binary.AppendUvarint(b, c.count), c.hash[:]...), c.at)
 	})
-	return appendList(b, s.chain.reports, func(b []byte, r report) []byte {
+	b = appendList(b, s.chain.reports, func(b []byte, r report) []byte {
 		b = append(binary.AppendUvarint(b, r.count), r.node[:]...)
 		return append(b, r.hash[:]...)
 	})
+	if format == proofFormat {
+		b = appendProof(b, s)
+	}
+	return b
+}
+
+// appendProof appends what there is from proofVersion on.
+func appendProof(b []byte, s *state) []byte {
+	for _, m := range s.members {
+		b = binary.AppendUvarint(b, m.last)
+		for _, n := range m.beats {
+			b = binary.AppendUvarint(b, n)
+		}
+		b = binary.AppendUvarint(b, uint64(m.clock))
+		b = binary.AppendUvarint(binary.AppendUvarint(b, m.read), m.agreed)
+		b = append(b, oneIf(m.differs), oneIf(m.silenced))
+	}
+	b = append(b, s.trail.hash[:]...)
+	b = appendList(b, s.trail.last, func(b []byte, h trailHash) []byte { return append(b, h[:]...) })
+	return append(binary.AppendUvarint(b, s.dispute), byte(s.outcome))
+}
+
+func (r *reader) proof(s *state) {
+	for i := range s.members {
+		m := &s.members[i]
+		m.last = r.Uvarint()
+		for j := range m.beats {
+			m.beats[j] = r.Uvarint()
+		}
+		m.clock = int64(r.count(latestClock))
+		m.read, m.agreed, m.differs, m.silenced = r.Uvarint(), r.Uvarint(), r.bool(), r.bool()
+	}
+	s.trail.hash = r.hash()
+	s.trail.last = readList(r, mostTrail, func() (h trailHash) {
+		copy(h[:], r.Take(uint64(len(h))))
+		return h
+	})
+	s.dispute, s.outcome = r.Uvarint(), outcome(r.Byte())
+	r.Bad = r.Bad || s.outcome > noMajority
 }
 
 // unmarshalState reads what marshal wrote, and nothing else.
 func unmarshalState(b []byte) (*state, error) {
 	r, s := newReader(b), &state{}
-	if format := r.Byte(); format != stateFormat {
+	format := r.Byte()
+	if format != stateFormat && format != proofFormat {
 		return nil, fmt.Errorf("%w: format %d", ErrState, format)
 	}
 	copy(s.cluster[:], r.Take(uint64(len(s.cluster))))
 	s.number, s.next, s.left, s.time = r.Uvarint(), r.count(maxCommands), r.count(maxCommands), r.Varint()
 	s.members = readList(r, mostMembers, func() member {
-		return member{r.nodeID(), r.text(maxName), r.Uvarint(), r.Uvarint(), r.Varint(), r.Uvarint(), r.Uvarint()}
+		return member{id: r.nodeID(), name: r.text(maxName), boot: r.Uvarint(), counter: r.Uvarint(), heard: r.Varint(), version: r.Uvarint(), durable: r.Uvarint()}
 	})
 	s.struck = readList(r, mostStruck, r.nodeID)
 	s.lease = leaseState{r.nodeID(), r.Uvarint(), r.Uvarint(), r.Varint()}
@@ -65,7 +113,10 @@ func unmarshalState(b []byte) (*state, error) {
 	s.chain.hash, s.chain.count = r.hash(), r.Uvarint()
 	s.chain.checks = readList(r, mostChecks, func() check { return check{r.Uvarint(), r.hash(), r.place()} })
 	s.chain.reports = readList(r, mostChecks*(mostMembers+mostStruck), func() report { return report{r.Uvarint(), r.nodeID(), r.hash()} })
-	if !r.ended() {
+	if format == proofFormat {
+		r.proof(s)
+	}
+	if !r.ended() || (s.version >= proofVersion) != (format == proofFormat) {
 		return nil, fmt.Errorf("%w: malformed", ErrState)
 	}
 	return s, nil
@@ -115,6 +166,20 @@ func (r *reader) count(most int) int {
 
 // text reads a text of at most so many bytes, with its length before it.
 func (r *reader) text(most int) string { return string(r.Take(uint64(r.count(most)))) }
+
+// bool reads one byte that is 0 or 1.
+func (r *reader) bool() bool {
+	b := r.Byte()
+	r.Bad = r.Bad || b > 1
+	return b == 1
+}
+
+func oneIf(so bool) byte {
+	if so {
+		return 1
+	}
+	return 0
+}
 
 func (r *reader) hash() (h [32]byte) {
 	copy(h[:], r.Take(32))

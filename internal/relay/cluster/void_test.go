@@ -123,7 +123,7 @@ func TestVoidOfAWholeMessage(t *testing.T) {
 			}
 			return nil
 		}
-		m := message{cluster: h.o.ClusterID, node: node("x"), boot: 1, counter: 1, items: []item{{own: Join{Name: "x", Version: 1}}, {own: Lease{Epoch: 1}}, {store: say("bad")}}}
+		m := message{cluster: h.o.ClusterID, node: node("x"), boot: 1, counter: 1, items: []item{{own: Join{Name: "x", Version: proofVersion}}, {own: Lease{Epoch: 1}}, {store: say("bad")}}}
 		number := enter(t, log, mustEncode(t, m))
 		m.counter, m.items = 2, []item{{epoch: 1, store: say("good")}}
 		enter(t, log, mustEncode(t, m))

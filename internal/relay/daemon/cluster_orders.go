@@ -87,8 +87,9 @@ func fixedIn(next *config.Config, now string) (fixed []string) {
 func (m *member) figures() metrics.Cluster {
 	node := m.node.Load()
 	applied, _ := node.Applied()
+	same := node.Comparison()
 	return metrics.Cluster{
-		Applied: float64(applied), HashCompared: float64(node.Compared()), Members: float64(len(node.Members())),
+		Applied: float64(applied), Commands: float64(same.Commands), HashCompared: float64(same.Compared), Differing: float64(len(same.Differing)), Members: float64(len(node.Members())),
 		LiveMembers: float64(len(node.Live())), Leads: node.Leads(),
 	}
 }
@@ -99,9 +100,10 @@ func (m *member) report() *status.Cluster {
 	applied, _ := node.Applied()
 	end, offset := m.metrics.ClusterLog.ClusterSeen()
 	_, version := node.Configuration()
+	same := node.Comparison()
 	r := &status.Cluster{
-		Name: m.name, Applied: applied, LogEnd: max(end, applied), Compared: node.Compared(), Leads: node.Leads(),
-		Clock: offset.Seconds(), Version: version,
+		Name: m.name, Applied: applied, LogEnd: max(end, applied), Commands: same.Commands, Compared: same.Compared, Leads: node.Leads(),
+		Differing: same.Differing, Clock: offset.Seconds(), Version: version,
 	}
 	if err := node.Err(); err != nil {
 		r.Why = err.Error()

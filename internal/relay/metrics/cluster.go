@@ -10,7 +10,9 @@ import (
 // Cluster says where this node stands among those that execute the same log.
 type Cluster struct {
 	Applied      float64 // number of the last message of the log that was executed here
-	HashCompared float64 // number up to which a majority of the members had the same outcomes
+	Commands     float64 // that were executed here
+	HashCompared float64 // of these, up to which a majority of the members had the same outcomes
+	Differing    float64 // members that have read another log than the majority
 	Members      float64
 	LiveMembers  float64 // that were heard lately
 	Leads        bool    // this node does what one of them does for all
@@ -71,7 +73,7 @@ func (s *ClusterLog) SentAgain(batches int) {
 
 // MessageRead reports a message of the log: its number, what became of it
 // ("taken", "mark", or why it is void), and how far this machine's clock was
-// ahead of the message's time when it came.
+// ahead of the log's time when it came.
 func (s *ClusterLog) MessageRead(number uint64, became string, ahead time.Duration) {
 	if became != "taken" && became != "mark" {
 		s.void.Inc()
@@ -119,7 +121,9 @@ func (m *Metrics) WatchCluster(read func() Cluster) {
 		{"engramd_cluster_applied", "Number of the last message of the log that was executed here."},
 		{"engramd_cluster_log_end", "Number of the last message of the log that is known here."},
 		{"engramd_cluster_lag_seconds", "Time from the last executed message to its execution here."},
-		{"engramd_cluster_hash_compared", "Number of the last message up to which a majority of the members had the same outcomes as this node."},
+		{"engramd_cluster_commands", "Commands that were executed here."},
+		{"engramd_cluster_hash_compared", "Up to how many commands a majority of the members had the same outcomes as this node."},
+		{"engramd_cluster_differing_members", "Members that have read another log than the majority, or than this node while that is open."},
 		{"engramd_cluster_members", "Members of the cluster."},
 		{"engramd_cluster_live_members", "Members of the cluster that were heard lately."},
 		{"engramd_cluster_leads", "1 on the node that does what one does for all: deadlines, the outbox, scheduled snapshots, following other relays."},
@@ -128,7 +132,7 @@ func (m *Metrics) WatchCluster(read func() Cluster) {
 		now := read()
 		end, lag, offset := seen.now()
 		set([]float64{
-			now.Applied, max(float64(end), now.Applied), lag.Seconds(), now.HashCompared, now.Members, now.LiveMembers, oneIf(now.Leads), offset.Seconds(),
+			now.Applied, max(float64(end), now.Applied), lag.Seconds(), now.Commands, now.HashCompared, now.Differing, now.Members, now.LiveMembers, oneIf(now.Leads), offset.Seconds(),
 		})
 	})
 }

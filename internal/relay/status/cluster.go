@@ -1,18 +1,24 @@
 package status
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Cluster is where a node stands among those that execute the same log.
 type Cluster struct {
 	Name     string   `json:"name"`     // of this node
 	Applied  uint64   `json:"applied"`  // the last message that it executed
 	LogEnd   uint64   `json:"log_end"`  // the last message that it knows of
-	Compared uint64   `json:"compared"` // up to where the members' outcomes are the same
+	Commands uint64   `json:"commands"` // that it executed
+	Compared uint64   `json:"compared"` // of these, up to where the members' outcomes are the same
 	Leads    bool     `json:"leads"`    // it does what one does for all
 	Clock    float64  `json:"clock_offset_seconds"`
 	Version  uint64   `json:"version"`       // at which the cluster writes
 	Why      string   `json:"why,omitempty"` // it executes nothing any more
 	Members  []Member `json:"members"`
+
+	Differing []string `json:"differing,omitempty"` // members that have read another log
 }
 
 // Member is one node, as this one knows it.
@@ -38,7 +44,11 @@ func (r *Report) writeCluster(line func(string, ...any)) {
 	if c.LogEnd > c.Applied {
 		behind = fmt.Sprintf("%d behind", c.LogEnd-c.Applied)
 	}
-	line("executed\t%d of %d, %s; compared with the others up to %d", c.Applied, c.LogEnd, behind, c.Compared)
+	line("executed\t%d of %d, %s", c.Applied, c.LogEnd, behind)
+	line("compared\t%d of %d commands have the majority's outcomes", c.Compared, c.Commands)
+	if len(c.Differing) > 0 {
+		line("another log\t%s", strings.Join(c.Differing, ", "))
+	}
 	line("clock\t%s the log's", ahead(c.Clock))
 	line("MEMBER\tVERSION\tHEARD\tDURABLE\tSTATE")
 	for _, m := range c.Members {

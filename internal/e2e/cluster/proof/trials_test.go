@@ -92,6 +92,9 @@ func replayABan(x *trial) {
 	}
 }
 
+// newest is a version that no cluster is at yet.
+const newest = 1 << 20
+
 // oldLease appends a command that was given under an expired lease.
 func oldLease(x *trial) {
 	ev := note(relaytest.NewKey(uint64(time.Now().UnixNano())), "under no lease")
@@ -105,7 +108,7 @@ func oldLease(x *trial) {
 	}
 	var node cluster.NodeID
 	binary.BigEndian.PutUint64(node[:], uint64(time.Now().UnixNano()))
-	message, err := cluster.Batch(x.clusterID(), node, 1, cluster.Join{Name: "ghost", Version: 1})
+	message, err := cluster.Batch(x.clusterID(), node, 1, cluster.Join{Name: "ghost", Version: newest})
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -168,7 +168,7 @@ func (c *clusterCommand) init(ctx context.Context) error {
 		return err
 	}
 	err = say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version},
-		cluster.Configure{Text: config.SharedText(c.cfg), Live: live})
+		cluster.Configure{Text: config.SharedText(c.cfg), Live: live}, cluster.Raise{Version: membership.Version})
 	if err != nil {
 		return errors.Join(err, keyfile.Remove(filepath.Join(c.cfg.Data, membership.File)))
 	}

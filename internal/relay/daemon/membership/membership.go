@@ -19,8 +19,9 @@ import (
 )
 
 // Version is up to which version of the cluster this program can go: what
-// the log may say, and how it is executed.
-const Version = 1
+// the log may say, and how it is executed. From 2 on messages say what their
+// sender has read, and what its clock shows.
+const Version = 2
 
 // LogOptions say how the log is reached.
 func LogOptions(cfg *config.Config) jetstream.Options {
