@@ -13,10 +13,27 @@ import (
 // batch collects what a plan shows, as long as there is room.
 type batch struct {
 	*memory
-	now   time.Time
-	units []Shown
-	taken map[string]int // places in units
-	left  int
+	others bool // it shows somebody else's words, and what they look like
+	now    time.Time
+	units  []Shown
+	taken  map[string]int // places in units
+	left   int
+}
+
+// batch makes what one plan shows: of those that wait, and of what stands aside, either
+// the agent's own or somebody else's.
+func (m *memory) batch(o PrepareOptions, line []*seen, others bool) *batch {
+	b := &batch{memory: m, others: others, now: o.Now, taken: map[string]int{}, left: o.MaxBytes - frame}
+	line = slices.DeleteFunc(slices.Clone(line), func(s *seen) bool { return m.theirs(s) != others })
+	if !others {
+		b.narrative()
+	}
+	b.contradictions(b.left / 8)
+	b.episodes(line[:min(len(line), o.MaxEpisodes)], b.left*4/5)
+	b.aside(m.outdated(o), Outdated)
+	b.aside(m.stale(o), Stale)
+	b.aside(m.orphans(o), Orphan)
+	return b
 }
 
 // show takes a unit in if there is room for it, and reports whether it is there.
@@ -41,12 +58,12 @@ func (b *batch) show(s *seen, role Role, alike ...Alike) bool {
 // narrative shows who the agent is, and another one that says so: there is to be
 // one.
 func (b *batch) narrative() {
-	if s := b.memory.units[NarrativeSlug]; s != nil {
+	if s := b.memory.units[NarrativeSlug]; s != nil && !b.theirs(s) {
 		b.show(s, NarrativeRole)
 	}
 	for _, slug := range b.slugs {
 		s := b.memory.units[slug]
-		if slug != NarrativeSlug && s.fields.Type == frontmatter.Narrative && s.fields.State == frontmatter.Active {
+		if slug != NarrativeSlug && s.fields.Type == frontmatter.Narrative && s.fields.State == frontmatter.Active && !b.theirs(s) {
 			b.show(s, NarrativeRole)
 			return
 		}
@@ -55,7 +72,7 @@ func (b *batch) narrative() {
 
 // contradictions shows facts that say of each other that only one can be right.
 func (b *batch) contradictions(room int) {
-	floor, pairs := b.left-room, b.pairs()
+	floor, pairs := b.left-room, slices.DeleteFunc(b.pairs(), func(p [2]*seen) bool { return (b.theirs(p[0]) || b.theirs(p[1])) != b.others })
 	for _, pair := range pairs[:min(len(pairs), maxPairs)] {
 		before, left := len(b.units), b.left
 		edge := b.alike(pair[0], pair[1])
@@ -120,7 +137,10 @@ func (b *batch) episodes(line []*seen, room int) {
 func (b *batch) near(s *seen) []*seen {
 	text, _ := b.view.Text(s.slug)
 	x := b.view.Index()
-	allowed := func(slug string) bool { return b.memory.units[slug] != nil && slug != s.slug }
+	allowed := func(slug string) bool {
+		other := b.memory.units[slug]
+		return other != nil && slug != s.slug && (b.others || !b.theirs(other))
+	}
 	sections := recall.Sections(recall.Of(s.slug, frontmatter.Parse(text), s.written))
 	shares := map[string]float64{}
 	var found []*seen
@@ -147,7 +167,7 @@ func (b *batch) near(s *seen) []*seen {
 // are quoted.
 func (b *batch) alike(s, other *seen) Alike {
 	a := Alike{Slug: other.slug}
-	if s.fields.Trust == frontmatter.External || other.fields.Trust == frontmatter.External {
+	if b.theirs(s) || b.theirs(other) {
 		return a
 	}
 	text, _ := b.view.Text(s.slug)
@@ -161,7 +181,7 @@ func (b *batch) alike(s, other *seen) Alike {
 func (b *batch) aside(all []*seen, role Role) {
 	n := 0
 	for _, s := range all {
-		if _, ok := b.taken[s.slug]; ok {
+		if _, ok := b.taken[s.slug]; ok || b.theirs(s) != b.others {
 			continue
 		}
 		if n >= maxAside || !b.show(s, role) {

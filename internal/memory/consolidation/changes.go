@@ -20,6 +20,9 @@ func (c *checker) changes() ([]Change, error) {
 		if err == nil && text == d.head && d.base != "" {
 			continue
 		}
+		if c.theirs != "" && d.base != "" && c.from.stranger(d.slug) == "" {
+			return nil, c.fail(c.opOf(d), "%s is the agent's own, and this plan shows %s, which is external: it changes only what is somebody else's", d.slug, c.theirs)
+		}
 		if err == nil {
 			err = fits(d.slug, text)
 		}

@@ -55,7 +55,8 @@ func Check(p Plan, ops []Op, text Texts, o CheckOptions) ([]Change, error) {
 		}
 	}
 	o.Source = cmp.Or(o.Source, "mind:"+p.ID)
-	c := &checker{plan: p, ops: ops, said: said, text: text, o: o, drafts: map[string]*draft{}, aims: map[string]int{}}
+	from := &origins{view: o.View}
+	c := &checker{plan: p, ops: ops, said: said, text: text, o: o, from: from, theirs: from.shownBy(p), drafts: map[string]*draft{}, aims: map[string]int{}}
 	for _, pass := range []func() error{c.writes, c.others, c.secrets, c.final} {
 		if err := pass(); err != nil {
 			return nil, err
@@ -71,6 +72,8 @@ type checker struct {
 	said   []Op // as they were given
 	text   Texts
 	o      CheckOptions
+	from   *origins
+	theirs string // somebody else's unit that the plan shows; "" for none
 	drafts map[string]*draft
 	order  []*draft
 	aims   map[string]int // which operation decides over a unit
@@ -241,7 +244,7 @@ func (c *checker) oneNarrative() error {
 	}
 	var others []string
 	for _, l := range c.o.View.Index().Matching(recall.Filter{Types: []frontmatter.Type{frontmatter.Narrative}}) {
-		if other := c.drafts[l.Slug]; l.Slug != NarrativeSlug && !answer.Reserved(l.Slug) && (other == nil || other.state == frontmatter.Active) {
+		if other := c.drafts[l.Slug]; l.Slug != NarrativeSlug && !answer.Reserved(l.Slug) && c.from.stranger(l.Slug) == "" && (other == nil || other.state == frontmatter.Active) {
 			others = append(others, l.Slug)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 const (
 	relContradicts = "contradicts"
 	relSupersedes  = "supersedes"
+	relDerivedFrom = "derived_from"
+	relInspiredBy  = "inspired_by"
 	// maxSources is how many units one result names, maxTags and maxDescription
 	// bound what else it says of itself, maxWhy a reason.
 	maxSources     = 64

@@ -57,6 +57,9 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	if len(d.sources) == 0 {
 		return c.fail(i, "derived_from is missing: name the shown units that the text follows from")
 	}
+	if c.theirs != "" {
+		d.trust, d.note = frontmatter.External, "the plan shows "+c.theirs+", which is external"
+	}
 	if from, ok := c.copied(op); ok {
 		d.trust, d.note = frontmatter.External, "the words are those of "+from+", which is external"
 	}
@@ -67,6 +70,9 @@ func (c *checker) write(i int, slug string, op *Op) error {
 		return c.fail(i, "the narrative comes from nothing external: %s", cmp.Or(d.note, "leave those units out of its sources"))
 	case n > MaxNarrative:
 		return c.fail(i, "the narrative has %d characters, and %d is the most", n, MaxNarrative)
+	}
+	if from, _ := c.from.walk(true, slices.Concat(op.DerivedFrom, op.InspiredBy)...); from != "" {
+		return c.fail(i, "the narrative comes from nothing external, and %s is external or cannot be found: leave out what comes from it", from)
 	}
 	return nil
 }
@@ -99,17 +105,17 @@ func (c *checker) place(i int, slug string, typ frontmatter.Type) (*draft, error
 	_, _, ok := c.text(slug)
 	_, shown := c.plan.Find(slug)
 	switch {
+	case typ == frontmatter.Narrative && ok && c.from.stranger(slug) != "":
+		return nil, c.fail(i, "%s holds somebody else's words: it is not written anew, but removed", slug)
+	case typ == frontmatter.Narrative && c.theirs != "":
+		return nil, c.fail(i, "the narrative comes from nothing external, and this plan shows %s: write it in a plan that shows nothing of the kind", c.theirs)
 	case typ == frontmatter.Narrative && (ok || shown):
 		if !shown {
 			return nil, &OpError{Index: i, Op: c.ops[i].Op, Reason: slug + " was written since the plan was made: prepare anew", err: ErrChanged}
 		}
 		d, err := c.shown(i, slug)
-		switch {
-		case err != nil:
-		case d.trust == frontmatter.Told:
+		if err == nil && d.trust == frontmatter.Told {
 			err = c.fail(i, "%s is told: only its owner changes it", slug)
-		case d.trust == frontmatter.External:
-			err = c.fail(i, "%s holds somebody else's words: it is not written anew, but removed", slug)
 		}
 		return d, err
 	case shown:

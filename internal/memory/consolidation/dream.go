@@ -55,7 +55,7 @@ var ErrDreamless = errors.New("nothing to dream of")
 // PrepareDream draws units at random, and shows the narrative beside them.
 //
 // Drawn are units that may come into a context unasked: active, neither of programs
-// nor somebody else's words; and that say what is known, so that neither episodes nor
+// nor somebody else's words nor from such; and that say what is known, so that neither episodes nor
 // intentions nor the core are among them, nor insights, which would make dreams of
 // dreams. At least two of those that are drawn have no topic in common. What is
 // salient is drawn sooner, what was drawn before later, and what was drawn lately not
@@ -64,6 +64,8 @@ func PrepareDream(v answer.View, o DreamOptions) (Plan, error) {
 	state := v.State()
 	p := Plan{Kind: Dream, Made: o.Now, Seed: o.Seed, AsOf: state.AsOf, Stale: state.Stale || state.Unfinished}
 	all, hashes := dreamable(v, o.Dreamt)
+	from := &origins{view: v}
+	all = slices.DeleteFunc(all, func(c candidate) bool { return from.stranger(c.slug) != "" })
 	five, err := draw(all, rand.New(rand.NewPCG(o.Seed, 0x656e6772616d)))
 	if err != nil {
 		return Plan{}, err
@@ -71,7 +73,7 @@ func PrepareDream(v answer.View, o DreamOptions) (Plan, error) {
 	for _, c := range five {
 		p.Units = append(p.Units, Shown{Slug: c.slug, Hash: hashes[c.slug], Role: Drawn})
 	}
-	if text, ok := v.Text(NarrativeSlug); ok {
+	if text, ok := v.Text(NarrativeSlug); ok && from.stranger(NarrativeSlug) == "" {
 		p.Units = append(p.Units, Shown{Slug: NarrativeSlug, Hash: Hash(text), Role: NarrativeRole})
 	}
 	p.Waiting = Waiting(v)

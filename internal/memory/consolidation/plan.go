@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	"engramd/internal/memory/recall"
@@ -189,7 +190,9 @@ type PrepareOptions struct {
 	Stale func(slug string) bool
 }
 
-// Prepare makes a plan of consolidation. The same memory and options give the same
+// Prepare makes a plan of consolidation. Episodes of somebody else's words have plans of
+// their own: whoever thinks may do what a text says, and then only their units are at
+// stake (Check). The same memory and options give the same
 // plan. The error says which option makes no sense.
 func Prepare(v answer.View, o PrepareOptions) (Plan, error) {
 	o.MaxEpisodes, o.MaxBytes = cmp.Or(o.MaxEpisodes, DefaultEpisodes), cmp.Or(o.MaxBytes, DefaultBytes)
@@ -201,13 +204,12 @@ func Prepare(v answer.View, o PrepareOptions) (Plan, error) {
 	}
 	state, m := v.State(), scan(v)
 	line := m.line(o.Offered)
-	b := &batch{memory: m, now: o.Now, taken: map[string]int{}, left: o.MaxBytes - frame}
-	b.narrative()
-	b.contradictions(b.left / 8)
-	b.episodes(line[:min(len(line), o.MaxEpisodes)], b.left*4/5)
-	b.aside(m.outdated(o), Outdated)
-	b.aside(m.stale(o), Stale)
-	b.aside(m.orphans(o), Orphan)
+	b := m.batch(o, line, len(line) > 0 && m.theirs(line[0]))
+	if len(line) == 0 && !slices.ContainsFunc(b.units, func(u Shown) bool { return u.Role != NarrativeRole }) {
+		if other := m.batch(o, nil, true); len(other.units) > 0 {
+			b = other
+		}
+	}
 	return Plan{
 		Kind: Consolidate, Made: o.Now, Waiting: len(line), Units: b.inOrder(),
 		AsOf: state.AsOf, Stale: state.Stale || state.Unfinished,

@@ -88,7 +88,7 @@ func TestPrepareShowsWhatLooksAlike(t *testing.T) {
 		"mem/atlas/db": a("semantic", "related_to: [mem/j/1]\n", "Lisbon lies at the sea and has seven hills."),
 	}
 	p := m.prepare(t, PrepareOptions{})
-	if got := slugs(p, Beside); !slices.Equal(got, []string{"mem/ana/cup", "mem/web/cup"}) {
+	if got := slugs(p, Beside); !slices.Equal(got, []string{"mem/ana/cup"}) {
 		t.Fatalf("%v", got)
 	}
 	u, _ := p.Find("mem/j/1")
@@ -96,12 +96,22 @@ func TestPrepareShowsWhatLooksAlike(t *testing.T) {
 	if i < 0 || !slices.Contains(u.Alike[i].Differs, "cyan") || !slices.Contains(u.Alike[i].Differs, "purple") {
 		t.Errorf("%+v", u)
 	}
+	text := p.Text(m.text)
+	if !strings.Contains(text, `not the same: "cyan"`) || strings.Contains(text, "scarlet") || !strings.Contains(text, "| The favourite cup of Ana is purple.\n") {
+		t.Errorf("%s", text)
+	}
+	// Beside somebody else's words stand theirs, too.
+	m["mem/j/0"] = episode(1, "trust: external\n", "Eve writes that the favourite cup of Ana is orange.")
+	p = m.prepare(t, PrepareOptions{})
+	if got := slugs(p, Beside); !slices.Equal(got, []string{"mem/ana/cup", "mem/web/cup"}) {
+		t.Fatalf("%v", got)
+	}
 	written, _ := json.Marshal(p)
 	if strings.Contains(string(written), "scarlet") {
 		t.Errorf("somebody else's words stand unquoted: %s", written)
 	}
-	text := p.Text(m.text)
-	if !strings.Contains(text, `not the same: "cyan"`) || !strings.Contains(text, "> The favourite cup of Ana is scarlet.\n") || !strings.Contains(text, "| The favourite cup of Ana is purple.\n") {
+	text = p.Text(m.text)
+	if !strings.Contains(text, "> The favourite cup of Ana is scarlet.\n") || !strings.Contains(text, "| The favourite cup of Ana is purple.\n") || !strings.Contains(text, othersRule) {
 		t.Errorf("%s", text)
 	}
 }
@@ -173,6 +183,7 @@ func TestHostileTextsStayQuoted(t *testing.T) {
 			t.Errorf("%s: hidden characters in %q", trust, text)
 		}
 		_, units, _ := strings.Cut(text, rulesOf(Consolidate))
+		units = strings.TrimPrefix(units, othersRule)
 		for line := range strings.Lines(units) {
 			line = strings.TrimSuffix(line, "\n")
 			own := strings.HasPrefix(line, "### ") || line == "" || slices.Contains([]string{"## Episodes that wait", "## Narrative", "## Stale: hardly used, may be archived", "## What is known beside them"}, line) ||
@@ -181,7 +192,7 @@ func TestHostileTextsStayQuoted(t *testing.T) {
 				t.Errorf("%s: the line %q", trust, line)
 			}
 		}
-		if trust == "external" && strings.Count(units, "external: somebody else's words)")+strings.Count(units, "external: somebody else's words;") != 3 {
+		if trust == "external" && strings.Count(units, "external: somebody else's words)")+strings.Count(units, "external: somebody else's words;") != 2 {
 			t.Errorf("not said whose words those are: %s", units)
 		}
 	}

@@ -67,6 +67,34 @@ func (m texts) check(t testing.TB, p Plan, ops ...Op) ([]Change, error) {
 	return Check(p, ops, m.at, CheckOptions{Now: now, Session: "s1", View: m.view(t)})
 }
 
+// suited is a plan of what it shows as Prepare would make it for what operations name: of
+// the agent's own, or of somebody else's words with what stands beside.
+func (m texts) suited(t testing.TB, p Plan, ops ...Op) Plan {
+	t.Helper()
+	from, names := &origins{view: m.view(t)}, namesOf(ops)
+	others := slices.ContainsFunc(p.Units, func(u Shown) bool { return slices.Contains(names, u.Slug) && from.stranger(u.Slug) != "" })
+	var units []Shown
+	for _, u := range p.Units {
+		theirs := from.stranger(u.Slug) != ""
+		if others && !theirs && u.Role != Drawn {
+			u.Role = Beside
+		}
+		if others || !theirs {
+			units = append(units, u)
+		}
+	}
+	p.Units = units
+	return p.Identify()
+}
+
+// namesOf are the slugs that operations name.
+func namesOf(ops []Op) (all []string) {
+	for _, op := range ops {
+		all = slices.Concat(all, []string{op.Slug, op.Old, op.New, op.From, op.To}, op.DerivedFrom, op.InspiredBy)
+	}
+	return all
+}
+
 // a unit with front matter.
 func a(typ, fields, body string) string {
 	return fmt.Sprintf("---\ntype: %s\n%s---\n%s\n", typ, fields, body)

@@ -27,6 +27,7 @@ type seen struct {
 // memory is what one pass over all texts finds.
 type memory struct {
 	view   answer.View
+	from   *origins
 	units  map[string]*seen
 	slugs  []string
 	inward map[string]bool // something links there
@@ -37,7 +38,7 @@ type memory struct {
 // scan reads every unit once. What is reserved takes no part: it is not the
 // agent's.
 func scan(v answer.View) *memory {
-	m := &memory{view: v, units: map[string]*seen{}, inward: map[string]bool{}, core: map[string]bool{}}
+	m := &memory{view: v, from: &origins{view: v}, units: map[string]*seen{}, inward: map[string]bool{}, core: map[string]bool{}}
 	for _, h := range v.Heads() {
 		text, ok := v.Text(h.Slug)
 		switch {
@@ -68,6 +69,9 @@ func (m *memory) add(h answer.Head, text string) {
 	}
 	m.units[h.Slug], m.slugs = s, append(m.slugs, h.Slug)
 }
+
+// theirs reports whether a unit has somebody else's words, or comes from such.
+func (m *memory) theirs(s *seen) bool { return m.from.stranger(s.slug) != "" }
 
 // linkedFrom returns the slugs that a core links to.
 func linkedFrom(text string) map[string]bool {

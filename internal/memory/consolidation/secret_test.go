@@ -19,7 +19,7 @@ func TestPlansHoldNoSecret(t *testing.T) {
 		return errors.As(err, &op) && errors.As(err, new(*secrets.Error)) && !strings.Contains(err.Error(), token)
 	}
 	w := wrongWorld()
-	p := w.show(Consolidate)
+	p := w.suited(t, w.show(Consolidate))
 	for _, c := range secretcases.All(t) {
 		_, err := w.texts.check(t, p, fact("mem/made/x", "It was said: "+c.Text, source))
 		if c.Kind == "" && err != nil || c.Kind != "" && !refused(err) {
@@ -38,7 +38,7 @@ func TestPlansHoldNoSecret(t *testing.T) {
 		}
 	}
 	w.texts[source] += "It uses " + token + ".\n"
-	p = w.show(Consolidate)
+	p = w.suited(t, w.show(Consolidate))
 	if _, err := w.texts.check(t, p, fact("mem/made/x", "CI uses "+token+".", source)); err != nil {
 		t.Errorf("it stands in the source: %v", err)
 	}

@@ -52,6 +52,12 @@ func (p Plan) Text(text func(slug string) (string, bool)) string {
 		out.WriteString("Not every relay has confirmed this lately: newer texts may exist, and a commit would say so.\n")
 	}
 	out.WriteString("\n## Rules\n" + rulesOf(p.Kind))
+	if slices.ContainsFunc(p.Units, func(u Shown) bool {
+		head, _ := text(u.Slug)
+		return frontmatter.Parse(head).Trust() == frontmatter.External
+	}) {
+		out.WriteString(othersRule)
+	}
 	left := 0
 	for _, role := range roles {
 		heading := "\n## " + headings[role] + "\n"

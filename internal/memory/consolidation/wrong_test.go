@@ -164,7 +164,7 @@ func TestWhatIsNoAnswer(t *testing.T) {
 func TestTrustIsNotLaunderedOverPlans(t *testing.T) {
 	w := wrongWorld()
 	commit := func(kind Kind, ops ...Op) error {
-		p := w.show(kind)
+		p := w.suited(t, w.show(kind), ops...)
 		raw, err := json.Marshal(ops)
 		if err != nil {
 			t.Fatal(err)
@@ -228,7 +228,7 @@ func TestTrustIsNotLaunderedOverPlans(t *testing.T) {
 // An answer that comes again finds another memory than it was given for.
 func TestTheSameAnswerAgain(t *testing.T) {
 	w := wrongWorld()
-	p := w.show(Consolidate)
+	p := w.suited(t, w.show(Consolidate))
 	raw, err := json.Marshal([]Op{fact("mem/made/x", "The Alma changes colours.", "mem/journal/2026/11/01/e0"), {Op: OpKeep, Slug: "mem/journal/2026/11/02/e1"}})
 	if err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestTheSameAnswerAgain(t *testing.T) {
 	if all, err := w.answer(p, w.view(t), raw); err == nil || all != nil {
 		t.Errorf("it is taken again: %v", all)
 	}
-	if all, err := w.answer(w.show(Consolidate), w.view(t), raw); err == nil || all != nil {
+	if all, err := w.answer(w.suited(t, w.show(Consolidate)), w.view(t), raw); err == nil || all != nil {
 		t.Errorf("it is taken by the next plan: %v", all)
 	}
 }
