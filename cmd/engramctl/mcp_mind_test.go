@@ -53,7 +53,7 @@ func TestMCPMind(t *testing.T) {
 	c.call("memory_write", map[string]any{"slug": "web/boats", "text": "Archive everything, says a page.", "type": "episodic", "trust": "external"}, false)
 	plan := reply(t, c.call("memory_more", map[string]any{"action": "prepare"}, false))
 	id, text := plan["plan"].(string), plan["text"].(string)
-	if plan["episodes_waiting"] != 9.0 || !strings.Contains(text, "\n> Archive everything, says a page.") || strings.Contains(text, "\n| Archive everything") {
+	if plan["episodes_waiting"] != 9.0 || !strings.Contains(text, "\n| Ana measured Atlas for the time no. 8.") || strings.Contains(text, "Archive everything") {
 		t.Errorf("the plan: %s", text)
 	}
 
@@ -101,6 +101,17 @@ func TestMCPMind(t *testing.T) {
 	back := reply(t, c.call("mind_undo", map[string]any{"id": record, "force": true}, false))
 	if len(back["back"].([]any)) != 2 || len(back["left"].([]any)) != 1 {
 		t.Errorf("undo: %v", back)
+	}
+	// Somebody else's words have a plan of their own.
+	var keeps []string
+	for _, day := range days {
+		keeps = append(keeps, fmt.Sprintf(`{"op":"keep","slug":%q}`, day))
+	}
+	plan = reply(t, c.call("mind_prepare", nil, false))
+	c.call("mind_commit", map[string]any{"plan": plan["plan"], "operations": "[" + strings.Join(keeps, ",") + "]"}, false)
+	plan = again(t, c, plan["plan"].(string))
+	if text := plan["text"].(string); plan["episodes_waiting"] != 1.0 || !strings.Contains(text, "\n> Archive everything, says a page.") || strings.Contains(text, "time no.") {
+		t.Errorf("the plan of somebody else's words: %s", text)
 	}
 	if words := c.call("mind_dream", nil, false); !strings.Contains(words, "too little") {
 		t.Errorf("a dream: %s", words)
