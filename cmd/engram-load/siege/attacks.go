@@ -48,6 +48,7 @@ func attacks() []attack {
 		{"headers", "HTTP requests whose headers never end", false, headers},
 		{"http", "signed POST /query that look through all events", false, signedQueries},
 		{"pages", "GET of the page, NIP-11 and /healthz", false, pages},
+		{"large-notes", "notes of 200 KB, each by a new key, until there is room for known keys only", true, largeNotes},
 	}
 }
 
@@ -229,6 +230,32 @@ func notes(target) (fight, error) {
 		}
 		return frames
 	}, 0), nil
+}
+
+// largeNotes are made as they go out: keys cost nothing, and no note comes twice.
+func largeNotes(target) (fight, error) {
+	return func(ctx context.Context, s *soldier) {
+		keys := uint64(1_000_000 * (s.n + 1))
+		again(ctx, func() error {
+			conn, r, err := s.websocket(ctx)
+			if err != nil {
+				return err
+			}
+			defer closing(ctx, conn)()
+			go func() { _, _ = io.Copy(io.Discard, r) }() // ends with the connection
+			for ctx.Err() == nil {
+				keys++
+				k := relaytest.NewKey(keys)
+				ev := relaytest.Note(k, time.Now().Unix(), strings.Repeat(k.Pub+" ", 3100))
+				if _, err := conn.Write(textFrame(`["EVENT",` + ev.String() + `]`)); err != nil {
+					return err
+				}
+				s.engaged()
+				s.struck()
+			}
+			return nil
+		})
+	}, nil
 }
 
 func tagged(target) (fight, error) {

@@ -38,8 +38,15 @@ type field struct {
 	random *rand.Rand
 }
 
+// What attackers may write: bytes of one address in an hour, and all of them
+// together, of the room that the database has beyond what is in it.
+const (
+	addressBytes = 64 << 20
+	roomBytes    = 256 << 20
+)
+
 // newField starts a relay that holds events of which half have one tag and half
-// another: what a filter for both must look through.
+// another: what a filter for both must look through. It knows the victim's key.
 func newField(p *relaytest.Program, events int) (*field, error) {
 	f := &field{
 		agent: relaytest.NewKey(7001), owner: relaytest.NewKey(7002), admin: relaytest.NewKey(7003),
@@ -56,9 +63,13 @@ func newField(p *relaytest.Program, events int) (*field, error) {
 	if err := os.Remove(file); err != nil {
 		return nil, err
 	}
-	var err error
+	held, err := os.Stat(filepath.Join(data, "engramd.db"))
+	if err != nil {
+		return nil, err
+	}
 	f.relay, err = relaytest.Launch(p, relaytest.Options{Data: data, Config: strings.Join([]string{
-		"[limits]", "loopback_exempt = false", "[admin]", `keys = ["` + f.admin.Pub + `"]`, "",
+		"[limits]", "loopback_exempt = false", fmt.Sprint("bytes_per_address = ", addressBytes),
+		"[store]", fmt.Sprint("max_bytes = ", held.Size()+roomBytes), "[admin]", `keys = ["` + f.admin.Pub + `", "` + f.agent.Pub + `"]`, "",
 	}, "\n")})
 	if err != nil {
 		return nil, err
