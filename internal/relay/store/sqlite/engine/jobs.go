@@ -1,6 +1,10 @@
 package engine
 
-import "engramd/internal/relay/store"
+import (
+	"slices"
+
+	"engramd/internal/relay/store"
+)
 
 // Job is what began in a transaction and takes more of them. The rest of it is
 // done step by step, by GoOn, in the order in which jobs began.
@@ -8,6 +12,7 @@ type Job struct {
 	Member *Member // answered when the job is done; nil for one that an earlier process began
 	Step   func() (more bool, err error)
 	Save   func() (restore func()) // how far it is
+	Of     any                     // what it does, to who knows it
 
 	result store.Result
 }
@@ -26,6 +31,14 @@ func (s *jobs) StartJob(j *Job) { s.begun = append(s.begun, j) }
 
 // ResumeJob has a job done that an earlier process began.
 func (s *jobs) ResumeJob(j *Job) { s.list = append(s.list, j) }
+
+// Jobs are those that are not done yet, as the current transaction sees them.
+func (s *jobs) Jobs() []*Job {
+	if len(s.begun) == 0 {
+		return s.list
+	}
+	return slices.Concat(s.list, s.begun)
+}
 
 // Busy reports whether there is a job to go on with.
 func (s *jobs) Busy() bool { return len(s.list) > 0 }

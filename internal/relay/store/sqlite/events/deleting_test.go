@@ -59,6 +59,81 @@ func TestALargeDeletionLetsOthersWrite(t *testing.T) {
 	wantWhole(t, s)
 }
 
+// absent is a request of Alice's that names n ids and as many addresses that are
+// not here, and at its end an event that is.
+func absent(n int, here *nostr.Event) *nostr.Event {
+	var tags nostr.Tags
+	for i := range n {
+		tags = append(tags, nostr.Tag{"e", fmt.Sprintf("%064x", i)}, nostr.Tag{"a", fmt.Sprintf("30023:%s:%d", alice.Pub, i)})
+	}
+	return alice.Sign(5, 1000, "", append(tags, nostr.Tag{"e", here.ID})...)
+}
+
+// A deletion of many that are not here goes in pieces too: nobody waits for the
+// whole of it. What is here goes with the first piece, with which the request
+// comes, and nothing of it all is let in from then on.
+func TestALongDeletionLetsOthersWrite(t *testing.T) {
+	var s *sqlite.Store
+	here, other := alice.Note(1, "here"), bob.Note(0, "other")
+	named, anew := alice.Sign(30023, 999, "named", nostr.Tag{"d", "999"}), alice.Sign(30023, 1001, "anew", nostr.Tag{"d", "998"})
+	request := absent(1000, here)
+	barred := map[string]int{} // rows that there are when an event has been stored
+	var came []store.Pending
+	s = storetest.MustOpen(t, func(o *sqlite.Options) {
+		o.OnCommit = func(batch []store.Committed) {
+			for _, c := range batch {
+				barred[c.Event.ID] = rows(t, s, "deleted_ids") + rows(t, s, "deleted_addresses")
+				if c.Event.ID != request.ID {
+					continue
+				}
+				if isHead(t, s, here) {
+					t.Error("the request is there, and what it deletes")
+				}
+				for i, ev := range []*nostr.Event{other, named, anew} {
+					p, err := s.Begin(client(t, "192.0.2.2", uint64(i)), ev, store.PutOptions{})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					came = append(came, p)
+				}
+			}
+		}
+	})
+	put(t, s, here, store.Stored)
+	put(t, s, request, store.Stored)
+	for i, want := range []store.Outcome{store.Stored, store.Deleted, store.Stored} {
+		if r := came[i].Wait(); r.Outcome != want {
+			t.Errorf("number %d: %+v", i, r)
+		}
+	}
+	if first, after := barred[request.ID], barred[other.ID]; first > 600 || after > 1200 {
+		t.Errorf("%d rows are written with the request, and %d before another's write", first, after)
+	}
+	if ids, addresses := rows(t, s, "deleted_ids"), rows(t, s, "deleted_addresses"); ids != 1001 || addresses != 1000 {
+		t.Errorf("%d ids and %d addresses are barred", ids, addresses)
+	}
+	wantWhole(t, s)
+}
+
+// Its rows are written at the next open if the process ends before.
+func TestALongDeletionIsFinishedAtTheNextOpen(t *testing.T) {
+	o := storetest.Options(t)
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := alice.Note(1, "here")
+	put(t, s, here, store.Stored)
+	s = cutShort(t, s, o, absent(1000, here))
+	defer s.Close()
+	if ids, addresses := rows(t, s, "deleted_ids"), rows(t, s, "deleted_addresses"); ids != 1001 || addresses != 1000 {
+		t.Errorf("%d ids and %d addresses are barred", ids, addresses)
+	}
+	put(t, s, here, store.Deleted)
+	wantWhole(t, s)
+}
+
 // What a large deletion takes back before it came is withdrawn by that request,
 // also where its address was barred ahead of time.
 func TestALargeDeletionIsNamedByWhatItTakesBack(t *testing.T) {

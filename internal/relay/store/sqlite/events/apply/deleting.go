@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -13,16 +15,21 @@ import (
 
 // deleting is a deletion request on its way. What it removes may be much more
 // than itself: what is beyond engine.StepCost goes in further transactions, with
-// others' writes in between, and the answer comes after the last. The return of
-// everything is barred by the first. A crash in between is made good when the
-// store opens.
+// others' writes in between, and the answer comes after the last. So does what it
+// names and is not here, which readers never see: its return is barred at once by
+// the request itself (barredBy), and by a row of its own once its step has come.
+// A crash in between is made good when the store opens.
 type deleting struct {
 	rec     *record.Record
 	request int64 // its seq
 	at      int64 // when it was executed: what later steps write is of that time too
 	next    int   // tag
+	later   []int // tags whose rows are still to be written
 	noted   bool  // as unfinished, in the table meta
 }
+
+// barCost is what a row that bars a return costs: a step writes 500 of them.
+const barCost = engine.StepCost / 500
 
 // unfinishedDeletion is the key in the table meta, before the request's seq;
 // its successor ends the range of such keys.
@@ -52,15 +59,28 @@ func (d *deleting) step(rm *remover) (more bool, err error) {
 		if len(t) < 2 {
 			continue
 		}
+		later := false
 		switch t[0] {
 		case "e":
-			err = rm.deleteID(d.rec, t[1], waiting)
+			later, err = rm.deleteID(d.rec, t[1], waiting)
 		case "a":
-			err = rm.deleteAddress(d.rec, t[1])
+			later, err = rm.deleteAddress(d.rec, t[1])
 		}
 		if err != nil {
 			return false, err
 		}
+		if later {
+			d.later = append(d.later, d.next)
+		}
+	}
+	for ; len(d.later) > 0; d.later = d.later[1:] {
+		if rm.Extra-start > engine.StepCost {
+			return true, nil
+		}
+		if err := d.barLater(rm, tags[d.later[0]]); err != nil {
+			return false, err
+		}
+		rm.Extra += barCost
 	}
 	if d.noted {
 		err = rm.DropMeta(d.key())
@@ -68,61 +88,56 @@ func (d *deleting) step(rm *remover) (more bool, err error) {
 	return false, err
 }
 
-func (d *deleting) job(rm *remover, m *engine.Member) *engine.Job {
-	step := func() (bool, error) { return d.step(rm) }
-	return &engine.Job{Member: m, Step: step, Save: func() func() { was := *d; return func() { *d = was } }}
+// barLater writes the row that keeps out what a tag names.
+func (d *deleting) barLater(rm *remover, t nostr.Tag) error {
+	if t[0] == "e" {
+		id, _ := column.Hex32(t[1])
+		return rm.bar(d.rec, id, nil)
+	}
+	kind, key, _ := record.OwnAddress(t[1], d.rec.Event.PubKey)
+	rm.Known.deletedAddresses = true
+	return rm.Do(sqlDeletedAddress, int64(kind), d.rec.Pubkey, key, d.rec.Created, d.rec.ID)
 }
 
-// goOn has the rest done after the commit, and bars now what it is to remove.
-func (d *deleting) goOn(rm *remover) error {
-	for _, t := range d.rec.Event.Tags[d.next:] {
-		if len(t) < 2 {
-			continue
+// bars reports whether the request names an event that came before it.
+func (d *deleting) bars(r *record.Record) bool {
+	return bytes.Equal(d.rec.Pubkey, r.Pubkey) && slices.ContainsFunc(d.rec.Event.Tags, func(t nostr.Tag) bool {
+		switch {
+		case len(t) < 2:
+		case t[0] == "e":
+			return t[1] == r.Event.ID
+		case t[0] == "a" && r.D != nil && r.Created <= d.rec.Created:
+			kind, key, ok := record.OwnAddress(t[1], r.Event.PubKey)
+			return ok && kind == r.Event.Kind && record.SameKey(key, r.D)
 		}
-		var err error
-		switch t[0] {
-		case "e":
-			err = rm.barID(d.rec, t[1])
-		case "a":
-			err = rm.barAddress(d.rec, t[1])
-		}
-		if err != nil {
-			return err
+		return false
+	})
+}
+
+// barredBy is the id of an unfinished request that keeps an event out; nil for
+// none.
+func (rm *remover) barredBy(r *record.Record) []byte {
+	for _, j := range rm.Jobs() {
+		if d, ok := j.Of.(*deleting); ok && d.bars(r) {
+			return d.rec.ID
 		}
 	}
+	return nil
+}
+
+func (d *deleting) job(rm *remover, m *engine.Member) *engine.Job {
+	step := func() (bool, error) { return d.step(rm) }
+	return &engine.Job{Member: m, Step: step, Save: func() func() { was := *d; return func() { *d = was } }, Of: d}
+}
+
+// goOn has the rest done after the commit.
+func (d *deleting) goOn(rm *remover) error {
 	if err := rm.SetMeta(d.key(), d.request); err != nil {
 		return err
 	}
 	d.noted = true
 	rm.StartJob(d.job(rm, rm.member()))
 	return nil
-}
-
-// barID keeps an id out, of which an event may be here yet.
-func (rm *remover) barID(r *record.Record, target string) error {
-	id, ok := column.Hex32(target)
-	if !ok {
-		return nil
-	}
-	row, err := rm.Conn().One(sqlOwnEvent, id, r.Pubkey)
-	if err != nil || row != nil && !record.Deletable(int(row[1].(int64))) {
-		return err
-	}
-	rm.Known.deletedIDs = true
-	if row == nil {
-		return rm.Do(sqlDeletedID, id, r.Pubkey, nil, r.ID)
-	}
-	return rm.Do(sqlDeletedID, id, r.Pubkey, row[2], r.ID)
-}
-
-// barAddress keeps out what the request deletes of an address.
-func (rm *remover) barAddress(r *record.Record, target string) error {
-	kind, d, ok := record.OwnAddress(target, r.Event.PubKey)
-	if !ok {
-		return nil
-	}
-	rm.Known.deletedAddresses = true
-	return rm.Do(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
 }
 
 // OpenDeletions makes jobs of the requests that were left unfinished.

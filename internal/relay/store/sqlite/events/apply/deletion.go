@@ -131,29 +131,32 @@ func (rm *remover) takenBack(r *record.Record) (request []byte, gone bool, err e
 	if err == nil && row == nil && rm.Known.deletedAddresses && r.D != nil {
 		row, err = rm.Conn().One(sqlIsDeletedAddress, int64(r.Event.Kind), r.Pubkey, r.D, r.Created)
 	}
-	if err != nil || row == nil {
+	if err != nil {
 		return nil, false, err
+	}
+	if row == nil {
+		request = rm.barredBy(r)
+		return request, request != nil, nil
 	}
 	return row.Blob(0), true, nil
 }
 
-// deleteID removes one event or one version in history, or withdraws it.
-// Versions before it stay what they are: history.
-func (rm *remover) deleteID(r *record.Record, target string, waiting bool) error {
+// deleteID removes one event or one version in history, or withdraws it, and
+// bars its return. Versions before it stay what they are: history. What is not
+// here is to be barred later.
+func (rm *remover) deleteID(r *record.Record, target string, waiting bool) (later bool, err error) {
 	id, ok := column.Hex32(target)
 	if !ok {
-		return nil
+		return false, nil
 	}
 	row, err := rm.Conn().One(sqlOwnEvent, id, r.Pubkey)
 	if err != nil {
-		return err
+		return false, err
 	}
-	var class engine.Value // that it had, NULL when it is not here
 	if row != nil {
 		if !record.Deletable(int(row[1].(int64))) {
-			return nil
+			return false, nil
 		}
-		class = row[2]
 		err = rm.deleteOwn(r, int(row[1].(int64)), row[0].(int64))
 	} else if rm.Known.History {
 		err = rm.deleteVersion(r, id)
@@ -162,11 +165,16 @@ func (rm *remover) deleteID(r *record.Record, target string, waiting bool) error
 		err = rm.Others.Contracts.WithdrawnWaiting(r.ID, r.Pubkey, id)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, err := rm.Unquarantine(sqlUnquarantineID, id, r.Pubkey); err != nil {
-		return err
+	if _, err := rm.Unquarantine(sqlUnquarantineID, id, r.Pubkey); err != nil || row == nil {
+		return true, err
 	}
+	return false, rm.bar(r, id, row[2])
+}
+
+// bar keeps an id out, with the class that it had.
+func (rm *remover) bar(r *record.Record, id []byte, class engine.Value) error {
 	rm.Known.deletedIDs = true
 	return rm.Do(sqlDeletedID, id, r.Pubkey, class, r.ID)
 }
@@ -193,26 +201,25 @@ func (rm *remover) deleteVersion(r *record.Record, id []byte) error {
 }
 
 // deleteAddress removes all versions of an address up to the request's time, or
-// withdraws those of contract memory, and blocks their return; a later write
-// revives it.
-func (rm *remover) deleteAddress(r *record.Record, target string) error {
+// withdraws those of contract memory; their return is to be barred later. A
+// later write revives it.
+func (rm *remover) deleteAddress(r *record.Record, target string) (later bool, err error) {
 	kind, d, ok := record.OwnAddress(target, r.Event.PubKey)
 	if !ok {
-		return nil
+		return false, nil
 	}
 	row, err := rm.Conn().One(sqlOwnHead, int64(kind), r.Pubkey, d, r.Created)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if row != nil {
 		if err := rm.deleteHead(kind, row[0].(int64)); err != nil {
-			return err
+			return false, err
 		}
 		// A later request may name it by its id.
-		rm.Known.deletedIDs = true
 		if id := row.Blob(1); len(id) == len(r.ID) { // else it was rotten
-			if _, err := rm.Exec(sqlDeletedID, id, r.Pubkey, row[2], r.ID); err != nil {
-				return err
+			if err := rm.bar(r, id, row[2]); err != nil {
+				return false, err
 			}
 		}
 	}
@@ -222,13 +229,10 @@ func (rm *remover) deleteAddress(r *record.Record, target string) error {
 		_, err = rm.RemoveHistory(byDeletion, sqlAddressHistory, int64(kind), r.Pubkey, d, r.Created)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	if _, err := rm.Unquarantine(sqlUnquarantineAddress, r.Pubkey, int64(kind), d, r.Created); err != nil {
-		return err
-	}
-	rm.Known.deletedAddresses = true
-	return rm.Do(sqlDeletedAddress, int64(kind), r.Pubkey, d, r.Created, r.ID)
+	_, err = rm.Unquarantine(sqlUnquarantineAddress, r.Pubkey, int64(kind), d, r.Created)
+	return true, err
 }
 
 // deleteHead takes an event out of what readers see: contract memory becomes
