@@ -32,3 +32,44 @@ func (r *Rig) Holds(text string) (files []string, err error) {
 	}
 	return files, nil
 }
+
+// Off ends all servers, and On starts them and waits until they have a leader.
+func (r *Rig) Off() {
+	for i := range r.servers {
+		r.Kill(i)
+	}
+}
+
+// On is the opposite of Off.
+func (r *Rig) On() {
+	r.t.Helper()
+	for i := range r.servers {
+		r.Start(i)
+	}
+	r.Settle()
+}
+
+// Keep copies what the servers have stored, which do not run, and returns what
+// puts the copy in its place.
+func (r *Rig) Keep() (back func()) {
+	r.t.Helper()
+	kept := r.t.TempDir()
+	for _, s := range r.servers {
+		if err := os.CopyFS(filepath.Join(kept, s.name), os.DirFS(filepath.Join(s.dir, "data"))); err != nil {
+			r.t.Fatalf("%v", err)
+		}
+	}
+	return func() {
+		r.t.Helper()
+		for _, s := range r.servers {
+			data := filepath.Join(s.dir, "data")
+			err := os.RemoveAll(data)
+			if err == nil {
+				err = os.CopyFS(data, os.DirFS(filepath.Join(kept, s.name)))
+			}
+			if err != nil {
+				r.t.Fatalf("%v", err)
+			}
+		}
+	}
+}
