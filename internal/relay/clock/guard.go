@@ -150,9 +150,28 @@ func (g *Guard) Confirmed() bool {
 	return g.opened && g.look()
 }
 
-func (g *Guard) now() point {
+// Trusts reports whether another clock than the relay's, the machine's of a node that
+// goes by the log's, agrees with the anchor or with a machine that is synchronised.
+// Nothing is noted of it.
+func (g *Guard) Trusts(clock time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	now := g.moment(clock)
+	return g.opened && (g.state.Anchor.allows(now) || g.synchronised(now))
+}
+
+func (g *Guard) now() point { return g.moment(g.o.Now()) }
+
+func (g *Guard) moment(clock time.Time) point {
 	name, lasted := g.o.Machine.Boot()
-	return point{g.o.Now().Unix(), int64(lasted / time.Second), name}
+	return point{clock.Unix(), int64(lasted / time.Second), name}
+}
+
+// synchronised reports whether the machine says so of a clock: a process may have
+// another than its machine, and a node has the log's.
+func (g *Guard) synchronised(now point) bool {
+	at, ok := g.o.Machine.Synchronised()
+	return ok && at.Unix()-now.Clock <= jump && now.Clock-at.Unix() <= jump
 }
 
 // look judges the clock as it is now.
@@ -169,9 +188,7 @@ func (g *Guard) look() bool {
 		}
 		return true
 	}
-	at, synchronised := g.o.Machine.Synchronised()
-	// A process may have another clock than its machine, and a node has the log's.
-	synchronised = synchronised && at.Unix()-now.Clock <= jump && now.Clock-at.Unix() <= jump
+	synchronised := g.synchronised(now)
 	if g.state.Doubted == nil || !g.state.Doubted.allows(now) {
 		g.doubt(now, synchronised)
 	}

@@ -1,8 +1,8 @@
 package clock
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -384,4 +384,30 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%+v is read as %+v, %v", s, again, err)
 		}
 	})
+}
+
+// A node's machine may have another clock than the log that it goes by.
+func TestAnotherClockIsTrusted(t *testing.T) {
+	w := newWorld(t)
+	w.Guard = New(Options{Path: w.path, Now: func() time.Time { return w.now }, Machine: w})
+	if w.Trusts(w.now) {
+		t.Error("before anything is known of the time")
+	}
+	w.open(0)
+	w.pass(time.Hour)
+	for off, want := range map[time.Duration]bool{0: true, 50 * time.Minute: true, -50 * time.Minute: true, 2 * time.Hour: false, -2 * time.Hour: false} {
+		if got := w.Trusts(w.now.Add(off)); got != want {
+			t.Errorf("%s off: %v", off, got)
+		}
+	}
+	real := w.now
+	w.set(-3 * time.Hour) // the log's time stands behind
+	w.want(false, 1)
+	if !w.Trusts(real) || w.Trusts(w.now) {
+		t.Error("what agrees with the time that was known is not trusted, or what does not is")
+	}
+	w.synced = real.Add(5 * time.Hour)
+	if !w.Trusts(w.synced) {
+		t.Error("the machine says that its clock is synchronised")
+	}
 }

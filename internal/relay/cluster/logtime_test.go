@@ -238,11 +238,11 @@ func TestMostClocksWrong(t *testing.T) {
 	}
 }
 
-// A clock that is not confirmed is not carried, and none is gone by then.
-func TestAClockThatIsNotConfirmedIsNotCarried(t *testing.T) {
+// A clock that is not trusted is not carried.
+func TestAClockThatIsNotTrustedIsNotCarried(t *testing.T) {
 	c := newClocked(Faults{}, "a", "b", "c")
 	for i := range c.hosts {
-		c.hosts[i].o.Confirmed = func() bool { return i == 1 }
+		c.hosts[i].o.Trusts = func(time.Time) bool { return i == 1 }
 	}
 	err := c.run(t, func() error {
 		c.clocks[0].set(time.Hour)

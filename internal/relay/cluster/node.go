@@ -45,6 +45,9 @@ func New(o Options) (*Node, error) {
 	if o.Confirmed == nil {
 		o.Confirmed = func() bool { return true }
 	}
+	if o.Trusts == nil {
+		o.Trusts = func(time.Time) bool { return true }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -27,11 +27,14 @@ type Options struct {
 	Version   uint64 // up to which cluster version this program can go
 	State     []byte // as it is stored with the database, nil for a new one
 	Executor  Executor
-	Confirmed func() bool      // whether the clock may be gone by: until it may, messages do not carry it, nobody is struck out and nothing trimmed; default: it may
+	Confirmed func() bool      // whether the log's time may be gone by: until it may, nobody is struck out and nothing trimmed; default: it may
 	Clock     func() time.Time // of the machine, default time.Now: its monotonic part carries the log's time on
-	Logger    *slog.Logger
-	Observe   Observer      // may be nil
-	Patience  time.Duration // how long a command may be on its way until its sender is told ErrUnknown; default 10 s
+	// Trusts says whether what Clock shows may be told the others, who make the log's
+	// time of it; default: it may. Neither it nor Confirmed is called under a lock of the node.
+	Trusts   func(time.Time) bool
+	Logger   *slog.Logger
+	Observe  Observer      // may be nil
+	Patience time.Duration // how long a command may be on its way until its sender is told ErrUnknown; default 10 s
 	// Configured is called when a Configure was executed, before the store
 	// executes the commands of a later transaction. It must not wait for the store.
 	Configured func(text string)

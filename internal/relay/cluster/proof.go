@@ -23,7 +23,7 @@ const mostTrail = 128
 
 // word is what a sender says of itself.
 type word struct {
-	clock  int64     // in Unix nanoseconds, 0 if it is not confirmed
+	clock  int64     // in Unix nanoseconds, 0 if it is not trusted
 	number uint64    // up to which it had read when it made the message
 	hash   trailHash // of that
 	beat   bool      // it holds what it reads (Node.hold): a mark that counts as a heartbeat

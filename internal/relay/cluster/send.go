@@ -45,12 +45,13 @@ const (
 	markBackoff  = 50 * time.Millisecond
 )
 
-// stamp is what the machine's clock shows, 0 while it is not confirmed.
+// stamp is what the machine's clock shows, 0 while it is not trusted.
 func (o *Options) stamp() int64 {
-	if !o.Confirmed() {
+	now := o.Clock()
+	if !o.Trusts(now) {
 		return 0
 	}
-	return min(max(o.Clock().UnixNano(), 0), latestClock)
+	return min(max(now.UnixNano(), 0), latestClock)
 }
 
 // batch makes a batch of commands and puts it behind the others.
