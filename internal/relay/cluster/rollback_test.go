@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"engramd/internal/relay/store"
 )
 
 // inFlight is more than two nodes have on their way.
@@ -104,9 +108,13 @@ func (s *sim) judge(behind int, end uint64) {
 // Servers come back from an older copy while nodes run. Nobody goes on who had read
 // what is gone, and the majority decides.
 func TestLogRolledBack(t *testing.T) {
+	seeds := uint64(2)
+	if testing.Short() {
+		seeds = 1
+	}
 	for behind, name := range []string{"all ahead", "one behind", "two behind"} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(2) {
+			for seed := range seeds {
 				synctest.Test(t, func(t *testing.T) {
 					for _, p := range rollBack(seed, behind, Faults{}) {
 						t.Errorf("seed %d: %s", seed, p)
@@ -271,5 +279,76 @@ func TestWhatIsNotKeptIsUnknown(t *testing.T) {
 		lie(t, log, list[1], log.Len()-mostTrail-5, false)
 		mustPut(t, list[0].up(), "on")
 		mustPut(t, list[1].up(), "on")
+	})
+}
+
+// lines counts what is logged as an error.
+type lines struct {
+	slog.Handler
+	errors atomic.Int64
+}
+
+func (l *lines) Enabled(context.Context, slog.Level) bool { return true }
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelError {
+		l.errors.Add(1)
+	}
+	return nil
+}
+
+// A gap that nothing can fill is an error in the log, once; one that the sender's
+// next tries fill is none.
+func TestMissedBatchesAreNoticed(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, said := NewMemory(time.Now), &lines{}
+		h := newHost(log, "a", 1)
+		h.o.Logger = slog.New(said)
+		t.Cleanup(h.kill)
+		mustPut(t, begin(t, h), "x")
+		send := func(boot, counter uint64, c Command) {
+			enter(t, log, mustEncode(t, message{cluster: h.o.ClusterID, node: node("b"), boot: boot, counter: counter, items: []item{{own: c}}}))
+			if err := h.up().Latest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(1, 1, Join{Name: "b", Version: proofVersion})
+		for _, c := range []struct {
+			boot, counter uint64
+			want          int64
+		}{{1, 3, 0}, {1, 1 + mostUnread, 0}, {1, 2, 0}, {1, 3 + mostUnread, 1}, {1, 4 + mostUnread, 1}, {2, 2, 2}} {
+			send(c.boot, c.counter, Heartbeat{})
+			if got := said.errors.Load(); got != c.want {
+				t.Errorf("boot %d, batch %d: %d errors, want %d", c.boot, c.counter, got, c.want)
+			}
+		}
+	})
+}
+
+// Marks that come while the store executes nothing are not read without an end.
+func TestMarksAreHeldBack(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a")
+		h := list[0]
+		h.kill()
+		gate := make(chan struct{})
+		h.fail = func(store.Placed) error { <-gate; return nil }
+		n := begin(t, h)
+		if err := n.Append(t.Context(), say("x"), newTicket(nil)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		raw := mustEncode(t, message{cluster: h.o.ClusterID, node: h.o.NodeID, boot: h.disk.boot})
+		for range mostSteps + 5000 {
+			enter(t, log, raw)
+		}
+		synctest.Wait()
+		n.mu.Lock()
+		steps := len(n.steps)
+		n.mu.Unlock()
+		if steps > mostSteps {
+			t.Errorf("%d steps wait", steps)
+		}
+		close(gate)
+		await(t, "all is read", func() bool { return n.Latest(t.Context()) == nil })
 	})
 }
