@@ -3,15 +3,14 @@
 // keys. Whoever holds a conversation key can make those of any payload in it;
 // they open this one and no other. It has no I/O, no clock and no state.
 //
-// The message keys are a proof as well, as far as Open is strict: the MAC binds
-// its own key to what was signed, and of other ChaCha20 keys nearly all decrypt
-// to noise without the padding of NIP-44 or without valid UTF-8. Nobody chooses
-// what such noise says, so who signed a payload cannot open it as another
-// sentence.
+// What opens is a text of the payload, and need not be the only one: ChaCha20
+// and HMAC do not bind their keys, and in minutes its author finds a payload
+// that other keys open as another sentence. A commitment makes it the only one:
+// the event's signed tag with the hash of the message keys (nipae.CommitTag),
+// which OpenEvent looks at. Without it a disclosure is opened, not committed.
 package disclose
 
 import (
-	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -22,14 +21,14 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/nbd-wtf/go-nostr"
 	"golang.org/x/crypto/chacha20"
 
 	"engramd/nips/nipae"
 )
 
-// Size is how many bytes message keys have: 32 of ChaCha20's key, 12 of its
-// nonce, 32 of the MAC's key.
-const Size = 76
+// Size is how many bytes message keys have.
+const Size = nipae.MessageKeysSize
 
 // Keys are the message keys of one payload. They print as "[redacted]", because
 // whoever has them and the payload can read it.
@@ -45,24 +44,20 @@ var (
 	ErrMAC = errors.New("the message keys are not those of this payload: its MAC is wrong")
 	// ErrPadding means that what was encrypted is not padded as NIP-44 pads it.
 	ErrPadding = errors.New("what was encrypted is not padded as NIP-44 pads it")
+	// ErrCommitment means that the author committed to other message keys.
+	ErrCommitment = errors.New("the author of the event committed to other message keys")
 	// ErrText means that what was encrypted is no text.
 	ErrText = errors.New("what was encrypted is not valid UTF-8")
 )
 
 // KeysOf makes the message keys of a payload from the conversation key of its
-// two parties: HKDF-expand over the payload's nonce.
+// two parties.
 func KeysOf(conversation [32]byte, payload string) (Keys, error) {
-	var k Keys
 	raw, err := decode(payload)
 	if err != nil {
-		return k, err
+		return Keys{}, err
 	}
-	expanded, err := hkdf.Expand(sha256.New, conversation[:], string(raw.nonce), Size)
-	if err != nil {
-		return k, fmt.Errorf("message keys: %w", err)
-	}
-	copy(k[:], expanded)
-	return k, nil
+	return nipae.MessageKeys(conversation, raw.nonce)
 }
 
 // ParseKeys reads what Hex gives. The error is ErrKeys.
@@ -84,10 +79,27 @@ func (k Keys) String() string { return "[redacted]" }
 // GoString is "[redacted]".
 func (k Keys) GoString() string { return "[redacted]" }
 
+// OpenEvent decrypts the content of a signed event by its message keys, as Open
+// does, and says whether the event's author committed to them. An event that
+// commits to others, or says so twice, is ErrCommitment.
+func OpenEvent(ev *nostr.Event, k Keys) (text string, committed bool, err error) {
+	for _, tag := range ev.Tags {
+		if len(tag) == 0 || tag[0] != nipae.CommitTag {
+			continue
+		}
+		if committed || len(tag) < 2 || tag[1] != nipae.Commitment(k)[1] {
+			return "", false, ErrCommitment
+		}
+		committed = true
+	}
+	text, err = Open(ev.Content, k)
+	return text, committed && err == nil, err
+}
+
 // Open decrypts a payload by its message keys. It demands that the MAC is
 // right, that the text is padded with zeros to exactly the size that NIP-44
-// pads it to, and that it is valid UTF-8, so that there is one text at most for
-// a payload. Errors are ErrPayload, ErrMAC, ErrPadding and ErrText.
+// pads it to, and that it is valid UTF-8. Errors are ErrPayload, ErrMAC,
+// ErrPadding and ErrText.
 func Open(payload string, k Keys) (string, error) {
 	raw, err := decode(payload)
 	if err != nil {

@@ -5,13 +5,19 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 	"golang.org/x/crypto/chacha20"
+
+	"engramd/nips/nipae"
 )
 
 // vectors are NIP-44's own: conversation key, text, payload.
@@ -162,6 +168,70 @@ func FuzzOpen(f *testing.F) {
 		text, err := Open(payload, k)
 		if (err == nil) == (text == "") {
 			t.Fatalf("%q, %v", text, err)
+		}
+	})
+}
+
+// twoSentences is one signed payload that two sets of keys open.
+func twoSentences(t *testing.T) (ev nostr.Event, keys [2]Keys, texts [2]string) {
+	t.Helper()
+	var vector struct {
+		Event    nostr.Event                    `json:"event"`
+		Openings [2]struct{ Keys, Text string } `json:"openings"`
+	}
+	b, err := os.ReadFile("../../testdata/vectors/two-sentences.json")
+	if err == nil {
+		err = json.Unmarshal(b, &vector)
+	}
+	for i, o := range vector.Openings {
+		if err == nil {
+			keys[i], err = ParseKeys(o.Keys)
+			texts[i] = o.Text
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return vector.Event, keys, texts
+}
+
+// TestTwoSentences: a payload alone does not bind its author to one text; a
+// commitment does.
+func TestTwoSentences(t *testing.T) {
+	ev, keys, texts := twoSentences(t)
+	for i, k := range keys {
+		text, committed, err := OpenEvent(&ev, k)
+		if err != nil || committed || text != texts[i] {
+			t.Errorf("opening %d without a commitment: %q, %v, %v", i, text, committed, err)
+		}
+	}
+	ev.Tags = append(ev.Tags, nipae.Commitment(keys[0]))
+	if text, committed, err := OpenEvent(&ev, keys[0]); err != nil || !committed || text != texts[0] {
+		t.Errorf("the opening that is committed to: %q, %v, %v", text, committed, err)
+	}
+	if text, committed, err := OpenEvent(&ev, keys[1]); !errors.Is(err, ErrCommitment) || committed || text != "" {
+		t.Errorf("another opening: %q, %v, %v", text, committed, err)
+	}
+	for name, tag := range map[string]nostr.Tag{
+		"a second one": nipae.Commitment(keys[0]), "one to other keys": nipae.Commitment(keys[1]), "one without a value": {nipae.CommitTag}, "one of capitals": {nipae.CommitTag, strings.ToUpper(nipae.Commitment(keys[0])[1])},
+	} {
+		more := ev
+		more.Tags = append(slices.Clone(ev.Tags), tag)
+		if _, _, err := OpenEvent(&more, keys[0]); !errors.Is(err, ErrCommitment) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzOpenEvent(f *testing.F) {
+	f.Add("AhAQuA/9NrlvFMbOnL9ZfBXWza8abs6R4knX51UuE+BrxlC8+rHU5dESWK4DC8qK5+sStQt4CD5FCL2d4dF8uMuo+QhPB2qKmUbUzDr9uEvND+z1LJ1TBiNe8fQn/gjidU/n", "commit", strings.Repeat("0", 64), []byte{1})
+	f.Add("", "commit", "", []byte{})
+	f.Fuzz(func(t *testing.T, content, name, value string, raw []byte) {
+		var k Keys
+		copy(k[:], raw)
+		ev := nostr.Event{Content: content, Tags: nostr.Tags{{}, {name}, {name, value}}}
+		if _, committed, err := OpenEvent(&ev, k); committed && (err != nil || name != nipae.CommitTag) {
+			t.Fatalf("committed by %q %q: %v", name, value, err)
 		}
 	})
 }

@@ -43,6 +43,8 @@ type Sealing struct {
 	Rand io.Reader
 	// Alt adds the alt tag with AltText.
 	Alt bool
+	// Commit adds the tag that commits to the payload's message keys.
+	Commit bool
 	// Expiration, if not 0, is the Unix second from which relays drop the event
 	// (NIP-40).
 	Expiration int64
@@ -59,7 +61,7 @@ func (Sealing) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
 func (Sealing) LogValue() slog.Value { return slog.StringValue(redacted) }
 
 // Seal encrypts the body under the pair's key and signs the event: tags d, p
-// and then alt, expiration and "-" as asked for. The same body, Nonce and Aux
+// and then alt, expiration, "-" and commit as asked for. The same body, Nonce and Aux
 // give the same event, byte for byte.
 //
 // The errors are ErrKey (also if k is not the key of Secret and Owner, since
@@ -101,6 +103,13 @@ func Seal(k ConversationKey, b Body, s Sealing) (*nostr.Event, error) {
 		Kind:      Kind,
 		Tags:      s.tags(d),
 		Content:   content,
+	}
+	if s.Commit {
+		tag, err := Commit(k, s.Nonce[:])
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrSealing, err)
+		}
+		ev.Tags = append(ev.Tags, tag)
 	}
 	if err := sign(ev, s.Secret, aux); err != nil {
 		return nil, err

@@ -141,6 +141,24 @@ func checkEntryContent(content, contract, entryType, entryID string) error {
 	return nil
 }
 
+// CheckOpened judges the text of a sealed entry, whose event CheckEntry took: it
+// is the JSON object of an entry, of the event's type, contract and entry. With
+// ids it has to name the latter two. Errors are "invalid".
+func CheckOpened(ev *nostr.Event, text string, ids bool) error {
+	entryType, _ := findTag(ev.Tags, "t")
+	entryID, _ := findTag(ev.Tags, "agentry:entry")
+	if err := checkEntryContent(text, ev.Tags.GetD(), entryType, entryID); err != nil || !ids {
+		return err
+	}
+	obj, err := parseObject(text)
+	for _, name := range [...]string{"contract_id", "entry_id"} {
+		if value, _, fault := obj.text(name); err != nil || fault != nil || value == "" {
+			return invalid("what is sealed must have a content field %q", name)
+		}
+	}
+	return nil
+}
+
 // absoluteURL reports whether s is a URL with a scheme and something after it.
 func absoluteURL(s string) bool {
 	u, err := url.Parse(s)

@@ -38,10 +38,13 @@ ENTRY is an entry id, as contract read prints it, or an event id.`,
 				return err
 			}
 			line, err := json.Marshal(d)
-			if err != nil {
-				return err
+			if err == nil {
+				err = env.Print("%s\n", line)
 			}
-			return env.Print("%s\n", line)
+			if err == nil && !d.Entry.Committed {
+				env.Note("%s", uncommitted)
+			}
+			return cliutil.FirstOf(err, strictly(env, d.Entry.Committed))
 		})
 	}))
 }
@@ -51,9 +54,11 @@ func newDisclosed(env *cliutil.Env) *cobra.Command {
 		Use:   "disclosed FILE|- [--json]",
 		Short: "Check and read a sealed entry that a party has opened",
 		Long: `Check what contract disclose printed, and show what the entry says: the signature of its
-event, and that the message keys open its payload (the MAC, the padding and the text are
-right). Asks no relay and needs no key. Exit code 6 if it proves nothing; nothing of it is
-shown then.`,
+event, that the message keys open its payload (the MAC, the padding and the text are
+right), and that its author committed to these keys by a signed tag: "opened, committed".
+An entry of a version without that tag is "opened, not committed": nothing that was signed
+rules out another text. Asks no relay and needs no key. Exit code 6 if it proves nothing;
+nothing of it is shown then. With --strict also if it is not committed.`,
 		Example: `  engramctl contract disclosed promise.json`,
 	}, func(_ context.Context, args []string) error {
 		text, err := cliutil.ReadFile(env, args[0], 2*nipae.MaxBody)
@@ -64,12 +69,23 @@ shown then.`,
 		if err != nil {
 			return err
 		}
-		return env.Show(struct {
+		err = env.Show(struct {
 			ContractID string `json:"contract_id"`
 			entryOut
-		}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")}, "contract %s\nby       %s\nsigned   %s, event %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
-			cliutil.Stamp(d.Entry.CreatedAt), d.Event.ID, cliutil.Indented(d.Entry.Content))
+		}{d.Event.Tags.GetD(), entryFrom(d.Entry, "")}, "contract %s\nby       %s\nsigned   %s, event %s\nverdict  %s\n%s", cliutil.OneLine(d.Event.Tags.GetD(), 128), settings.Npub(d.Event.PubKey),
+			cliutil.Stamp(d.Entry.CreatedAt), d.Event.ID, d.Entry.Verdict(), cliutil.Indented(d.Entry.Content))
+		return cliutil.FirstOf(err, strictly(env, d.Entry.Committed))
 	})
+}
+
+const uncommitted = "opened, not committed: nothing that its author signed rules out another text"
+
+// strictly is exit code 6 under --strict where a proof is lacking.
+func strictly(env *cliutil.Env, proved bool) error {
+	if proved || !env.Flags.Strict {
+		return nil
+	}
+	return fmt.Errorf("%w: not proved (--strict)", exit.ErrEvidence)
 }
 
 func newVerify(env *cliutil.Env) *cobra.Command {
@@ -79,7 +95,7 @@ func newVerify(env *cliutil.Env) *cobra.Command {
 		Short: "Check an export of a contract, offline",
 		Long: `Check what somebody exported of a contract, without a relay and without a key: a folder
 that contract export wrote, or a file with one signed event a line. Each check is ok, has
-failed, or was not checked, and why:
+failed, is not proved, or was not checked, and why:
 
   signatures       the id and the signature of every event
   one contract     all of it is of one contract
@@ -94,12 +110,14 @@ failed, or was not checked, and why:
                    not shown; they have their numbers in the order
   withdrawals      requests to withdraw (kind 5) are by the authors of what they name
   disclosed texts  each disclosed/*.json is what contract disclose printed for an entry
-                   that is here, and its message keys open the signed payload
+                   that is here, its message keys open the signed payload, and its author
+                   committed to them; without that it is "opened, not committed"
 
 --relay-key is the public key of the relay whose word on the order counts: engramd
 relay-key shows it, and so does the relay's NIP-11 document, as self.
 
-Exit code 6 if a check failed, or if there is nothing that could be checked.`,
+Exit code 6 if a check failed, or if there is nothing that could be checked; with --strict
+also if one is not proved.`,
 		Example: `  engramctl contract verify dispute
   engramctl contract verify dispute/events.jsonl --json | jq -r '.checks[] | .check, .outcome'`,
 	}, func(_ context.Context, args []string) error {
@@ -126,7 +144,7 @@ Exit code 6 if a check failed, or if there is nothing that could be checked.`,
 		if err == nil && !r.Holds() {
 			err = exit.ErrEvidence
 		}
-		return err
+		return cliutil.FirstOf(err, strictly(env, r.Proved()))
 	})
 	c.Flags().StringVar(&key, "relay-key", "", "public `KEY` (npub or hex) that must have signed the order")
 	return c
@@ -170,7 +188,7 @@ func printVerified(env *cliutil.Env, r evidence.Report) error {
 		return err
 	}
 	for _, e := range r.Disclosed {
-		if err := env.Print("\ndisclosed: event %s, %s by %s\n%s", e.EventID, cliutil.OneLine(e.Type, 20), roleIn(r, e), cliutil.Indented(e.Content)); err != nil {
+		if err := env.Print("\n%s: event %s, %s by %s\n%s", e.Verdict(), e.EventID, cliutil.OneLine(e.Type, 20), roleIn(r, e), cliutil.Indented(e.Content)); err != nil {
 			return err
 		}
 	}

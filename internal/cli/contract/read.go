@@ -33,6 +33,7 @@ type entryOut struct {
 	EventID     string        `json:"nostr_event_id,omitempty"`
 	Signature   string        `json:"signature"` // holds, differs, unseen, none
 	Sealed      bool          `json:"sealed,omitempty"`
+	Verdict     string        `json:"verdict,omitempty"` // of a sealed entry that was opened
 	Unreadable  bool          `json:"unreadable,omitempty"`
 	Payload     *payloadOut   `json:"payload,omitempty"` // of a sealed entry that the relay lists and does not show
 }
@@ -46,6 +47,9 @@ func entryFrom(e contract.Entry, role string) entryOut {
 	out := entryOut{EntryID: e.EntryID, Author: partyOf(e.Author), Role: role, Type: e.Type, Visibility: e.Visibility, Content: e.Content,
 		Attachments: e.Attachments, CreatedAt: cliutil.Stamp(e.CreatedAt), EventID: e.EventID, Signature: string(e.Signature), Sealed: e.Sealed, Unreadable: e.Unreadable,
 		ArrivedAt: view.Known(e.ArrivedAt), N: e.N, K: e.K, Withdrawn: withdrawnFrom(e.Withdrawn)}
+	if e.Sealed && !e.Unreadable {
+		out.Verdict = e.Verdict()
+	}
 	if e.Payload != nil {
 		out.Payload = &payloadOut{e.Payload.Bytes, e.Payload.SHA256}
 	}

@@ -131,7 +131,8 @@ func (d Disclosure) MarshalJSON() ([]byte, error) {
 
 // ReadDisclosure reads what MarshalJSON made, and checks all of it: the
 // signature of the event, that it is a sealed entry, and that the keys open its
-// content. The error is ErrNotDisclosed, and says what is wrong.
+// content. Entry.Committed says whether it opens as this text alone. The error
+// is ErrNotDisclosed, and says what is wrong.
 func ReadDisclosure(data []byte) (Disclosure, error) {
 	var said disclosed
 	if experimental.Unmarshal(data, &said, experimental.RejectUnknownMembers(true)) != nil {
@@ -153,7 +154,9 @@ func ReadDisclosure(data []byte) (Disclosure, error) {
 }
 
 // Disclosed returns what a sealed entry, whose signature was checked, says by
-// its message keys. The error is ErrNotDisclosed.
+// its message keys. The error is ErrNotDisclosed. A text that is no entry's JSON
+// is refused: without a commitment its author can have made a second one, and
+// with one it has to name its contract and its entry.
 func Disclosed(ev *nostr.Event, keys disclose.Keys) (Entry, error) {
 	if err := niptemp.CheckEntry(ev); err != nil {
 		return Entry{}, fmt.Errorf("%w: event: %w", ErrNotDisclosed, err)
@@ -161,9 +164,16 @@ func Disclosed(ev *nostr.Event, keys disclose.Keys) (Entry, error) {
 	if !niptemp.IsSealed(ev) {
 		return Entry{}, fmt.Errorf("%w: the event is no sealed entry", ErrNotDisclosed)
 	}
-	text, err := disclose.Open(ev.Content, keys)
+	text, committed, err := disclose.OpenEvent(ev, keys)
 	if err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", ErrNotDisclosed, err)
 	}
-	return entryWith(ev, text), nil
+	if err := niptemp.CheckOpened(ev, text, committed); err != nil && !committed {
+		return Entry{}, fmt.Errorf("%w: opened, not committed, and no entry by its form: its author may be able to open it as another text: %w", ErrNotDisclosed, err)
+	} else if err != nil {
+		return Entry{}, fmt.Errorf("%w: %w", ErrNotDisclosed, err)
+	}
+	e := entryWith(ev, text)
+	e.Committed = committed
+	return e, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/client"
+	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -293,7 +294,7 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 		Tags: nostr.Tags{{"d", c.ID}, {"t", s.Type}, {"p", c.other(me)}, {"agentry:contract", c.ID}, {"agentry:entry", id}, {"agentry:author", label}}}
 	ev.Tags = append(ev.Tags, t.salt...)
 	if s.Sealed {
-		if ev.Content, err = sealed(cs, text, c.other(me)); err != nil {
+		if err := seal(cs, ev, c.other(me)); err != nil {
 			return nil, err
 		}
 	}
@@ -306,23 +307,23 @@ func (cs *Contracts) entry(t Thread, s Saying) (*nostr.Event, error) {
 	return ev, nil
 }
 
-// sealed encrypts a text between us and another.
-func sealed(cs *Contracts, text, other string) (string, error) {
+// seal encrypts the content of an entry between us and another, and commits to
+// its message keys.
+func seal(cs *Contracts, ev *nostr.Event, other string) error {
 	nonce, err := cs.c.Options().Random(32)
 	if err != nil {
-		return "", err
+		return err
 	}
-	return client.Using(cs.c.Identity(), func(secret string) (string, error) {
-		key, err := nip44.GenerateConversationKey(other, secret)
-		if err != nil {
-			return "", fmt.Errorf("%w: the counterparty's key is none", client.ErrInvalid)
-		}
-		content, err := nip44.Encrypt(text, key, nip44.WithCustomNonce(nonce))
-		if err != nil {
-			return "", client.ErrTooLarge
-		}
-		return content, nil
-	})
+	key, err := conversation(cs.c, other)
+	if err != nil {
+		return fmt.Errorf("%w: the counterparty's key is none", client.ErrInvalid)
+	}
+	if ev.Content, err = nip44.Encrypt(ev.Content, key, nip44.WithCustomNonce(nonce)); err != nil {
+		return client.ErrTooLarge
+	}
+	tag, err := nipae.Commit(key, nonce)
+	ev.Tags = append(ev.Tags, tag)
+	return err
 }
 
 // postEntry sends an entry to the API of the contract's relay.

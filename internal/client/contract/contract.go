@@ -181,6 +181,9 @@ type Entry struct {
 	// Sealed says that the event's content is encrypted between the parties;
 	// Content is the decrypted text, or "" with Unreadable.
 	Sealed, Unreadable bool
+	// Committed says that the author's signature covers the message keys that open
+	// it, so that it has no other text.
+	Committed bool
 	// ByRelay says that the text of a sealed entry is the relay's word: it opened
 	// it with the key that it keeps for the caller. No signature of that was seen.
 	ByRelay bool
@@ -189,6 +192,15 @@ type Entry struct {
 	Payload *SealedPayload
 
 	rank int64 // where the relay that keeps the contract lists it, from 1 on
+}
+
+// Verdict says of a sealed entry that was opened whether this is the one text
+// that its author's signature allows.
+func (e Entry) Verdict() string {
+	if e.Committed {
+		return "opened, committed"
+	}
+	return "opened, not committed"
 }
 
 // SealedPayload is enough of a payload to know it again by.

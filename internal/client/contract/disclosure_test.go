@@ -3,6 +3,8 @@ package contract
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/nips/disclose"
+	"engramd/nips/nipae"
 )
 
 // sealedEntry returns a sealed entry and the conversation key of its parties.
@@ -71,6 +74,61 @@ func TestDisclosureProvesWhatASealedEntrySays(t *testing.T) {
 	} {
 		if _, err := ReadDisclosure([]byte(bad)); !errors.Is(err, ErrNotDisclosed) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTwoSentencesAreRefused: one signed payload that two sets of keys open as two
+// texts proves neither.
+func TestTwoSentencesAreRefused(t *testing.T) {
+	var vector struct {
+		Event    json.RawMessage                `json:"event"`
+		Openings [2]struct{ Keys, Text string } `json:"openings"`
+	}
+	b, err := os.ReadFile("../../../testdata/vectors/two-sentences.json")
+	if err == nil {
+		err = json.Unmarshal(b, &vector)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range vector.Openings {
+		handed := fmt.Sprintf(`{"event":%s,"keys":%q}`, vector.Event, o.Keys)
+		if d, err := ReadDisclosure([]byte(handed)); !errors.Is(err, ErrNotDisclosed) || !strings.Contains(err.Error(), "not committed") || d.Entry.Content != "" {
+			t.Errorf("%q: %+v, %v", o.Text, d.Entry, err)
+		}
+	}
+}
+
+// TestCommitments: what is committed to is proved, what is from before is read
+// and said to be neither, and a commitment to other keys is refused.
+func TestCommitments(t *testing.T) {
+	old := `{"type":"message","content":"x"}`
+	named := `{"type":"message","content":"x","contract_id":"c1","entry_id":"mem_1"}`
+	for name, c := range map[string]struct {
+		text               string
+		commit             func(keys disclose.Keys) nostr.Tag
+		refused, committed bool
+	}{
+		"committed":                  {text: named, commit: func(k disclose.Keys) nostr.Tag { return nipae.Commitment(k) }, committed: true},
+		"from before":                {text: old},
+		"from before, with ids":      {text: named},
+		"to other keys":              {text: named, commit: func(k disclose.Keys) nostr.Tag { k[0]++; return nipae.Commitment(k) }, refused: true},
+		"committed, without ids":     {text: old, commit: func(k disclose.Keys) nostr.Tag { return nipae.Commitment(k) }, refused: true},
+		"of another contract":        {text: strings.Replace(named, "c1", "c2", 1), refused: true},
+		"committed, of another type": {text: strings.Replace(named, "message", "note", 1), commit: func(k disclose.Keys) nostr.Tag { return nipae.Commitment(k) }, refused: true},
+	} {
+		ev, conversation := sealedEntry(t, c.text)
+		keys, err := disclose.KeysOf(conversation, ev.Content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.commit != nil {
+			ev.Tags = append(ev.Tags, c.commit(keys))
+		}
+		e, err := Disclosed(ev, keys)
+		if refused := errors.Is(err, ErrNotDisclosed); refused != c.refused || e.Committed != c.committed || !refused && e.Content != "x" {
+			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/client"
+	"engramd/nips/disclose"
 	"engramd/nips/niptemp"
 )
 
@@ -102,12 +103,13 @@ func entryOfEvent(c *client.Client, ev *nostr.Event) (Entry, bool) {
 	if !niptemp.IsSealed(ev) {
 		return entryWith(ev, ev.Content), true
 	}
-	var text string
-	key, err := entryKey(c, ev)
+	text, committed, err := "", false, error(nil)
+	keys, err := messageKeys(c, ev)
 	if err == nil {
-		text, err = nip44.Decrypt(ev.Content, key)
+		text, committed, err = disclose.OpenEvent(ev, keys)
 	}
 	e := entryWith(ev, text)
+	e.Committed = committed
 	if err != nil {
 		e.Unreadable, e.Content = true, ""
 	}
@@ -137,6 +139,11 @@ func entryKey(c *client.Client, ev *nostr.Event) ([32]byte, error) {
 	if other == c.Identity().PubKey() {
 		other = ev.Tags.Find("p").Value()
 	}
+	return conversation(c, other)
+}
+
+// conversation returns the NIP-44 key between us and another.
+func conversation(c *client.Client, other string) ([32]byte, error) {
 	return client.Using(c.Identity(), func(secret string) ([32]byte, error) {
 		key, err := nip44.GenerateConversationKey(other, secret)
 		if err != nil {

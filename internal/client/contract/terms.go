@@ -240,20 +240,20 @@ func (cs *Contracts) Disclose(ctx context.Context, id, with, entry string) (Disc
 		return Disclosure{}, status, fmt.Errorf("%w: no relay showed its signed event", client.ErrUnreadable)
 	}
 	ev := t.Entries[at].Event
-	keys, err := messageKeys(cs, ev)
+	keys, err := messageKeys(cs.c, ev)
 	if err != nil {
 		return Disclosure{}, status, err
 	}
 	e, err := Disclosed(ev, keys)
 	if err != nil {
-		return Disclosure{}, status, fmt.Errorf("%w: it was not sealed between its author and this key", client.ErrUnreadable)
+		return Disclosure{}, status, fmt.Errorf("%w: %w", client.ErrUnreadable, err)
 	}
 	return Disclosure{ev, keys, e}, status, nil
 }
 
 // messageKeys returns those of the payload of an entry between us and another.
-func messageKeys(cs *Contracts, ev *nostr.Event) (disclose.Keys, error) {
-	conversation, err := entryKey(cs.c, ev)
+func messageKeys(c *client.Client, ev *nostr.Event) (disclose.Keys, error) {
+	conversation, err := entryKey(c, ev)
 	if err != nil {
 		return disclose.Keys{}, err
 	}

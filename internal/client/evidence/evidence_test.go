@@ -21,6 +21,7 @@ import (
 	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/store/sqlite/storetest"
 	"engramd/nips/disclose"
+	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -89,9 +90,14 @@ func (t *thread) entry(k storetest.Key, content string) *nostr.Event {
 	return t.add(k, niptemp.KindEntry, content, nostr.Tag{"d", t.id}, nostr.Tag{"p", other(k)}, nostr.Tag{"t", "message"})
 }
 
-// sealed adds a sealed entry and returns it with what its author hands over to
-// disclose it.
+// sealed adds a sealed entry, whose author commits to its keys, and returns it
+// with what its author hands over to disclose it.
 func (t *thread) sealed(k storetest.Key, text string) (*nostr.Event, []byte) {
+	t.tb.Helper()
+	return t.sealing(k, fmt.Sprintf(`{"type":"message","content":%q,"contract_id":%q,"entry_id":"mem_1"}`, text, t.id), true)
+}
+
+func (t *thread) sealing(k storetest.Key, text string, commit bool) (*nostr.Event, []byte) {
 	t.tb.Helper()
 	key, err := nip44.GenerateConversationKey(other(k), k.Secret)
 	if err != nil {
@@ -101,11 +107,15 @@ func (t *thread) sealed(k storetest.Key, text string) (*nostr.Event, []byte) {
 	if err != nil {
 		t.tb.Fatal(err)
 	}
-	ev := t.entry(k, payload)
 	keys, err := disclose.KeysOf(key, payload)
 	if err != nil {
 		t.tb.Fatal(err)
 	}
+	tags := []nostr.Tag{{"d", t.id}, {"p", other(k)}, {"t", "message"}}
+	if commit {
+		tags = append(tags, nipae.Commitment(keys))
+	}
+	ev := t.add(k, niptemp.KindEntry, payload, tags...)
 	b, err := json.Marshal(contract.Disclosure{Event: ev, Keys: keys})
 	if err != nil {
 		t.tb.Fatal(err)
@@ -178,7 +188,7 @@ func dispute(tb testing.TB) *thread {
 	t.state(poster, "open", "")
 	t.entry(poster, `{"type":"message","content":"Focus on filings"}`)
 	t.state(worker, "accepted", "open")
-	_, opened := t.sealed(worker, `{"type":"message","content":"in the cedar box"}`)
+	_, opened := t.sealed(worker, "in the cedar box")
 	t.files.Disclosures["one.json"] = opened
 	bad := t.entry(worker, `{"type":"message","content":"bad work"}`)
 	t.state(worker, "submitted", "accepted")
@@ -198,6 +208,29 @@ func TestWholeThreadHolds(t *testing.T) {
 	if !r.Holds() || r.Contract != th.id || r.Poster != poster.Pub || r.Worker != worker.Pub || r.Status != "disputed" || r.Relay != relay.Pub ||
 		len(r.Disclosed) != 1 || r.Disclosed[0].Content != "in the cedar box" || r.Entries != 3 || r.Moves != 4 || r.Sealed != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestUncommittedTextsAreNotProved: an entry of before there was a commitment is
+// readable, and proves nothing; a commitment to other keys is refused, and so is
+// a text that is no entry.
+func TestUncommittedTextsAreNotProved(t *testing.T) {
+	th := dispute(t)
+	_, th.files.Disclosures["one.json"] = th.sealing(worker, `{"type":"message","content":"an old word"}`, false)
+	r := th.report(Options{})
+	want(t, r, map[string]Outcome{"disclosed texts": NotProved})
+	if !r.Holds() || r.Proved() || len(r.Disclosed) != 1 || r.Disclosed[0].Verdict() != "opened, not committed" || r.Disclosed[0].Content != "an old word" {
+		t.Errorf("%+v", r)
+	}
+	_, one := dispute(t).sealing(worker, `{"type":"message","content":"no ids"}`, true)
+	_, two := dispute(t).sealing(worker, "no entry", false)
+	for _, bad := range [][]byte{one, two} {
+		th.files.Disclosures["one.json"] = bad
+		r := th.report(Options{})
+		want(t, r, map[string]Outcome{"disclosed texts": Failed})
+		if len(r.Disclosed) != 0 {
+			t.Errorf("%+v", r.Disclosed)
+		}
 	}
 }
 
@@ -500,7 +533,7 @@ func FuzzVerify(f *testing.F) {
 			return
 		}
 		for _, c := range r.Checks {
-			if c.Outcome != OK && c.Outcome != Failed && c.Outcome != NotChecked || len(c.Problems) > maxProblems {
+			if c.Outcome != OK && c.Outcome != Failed && c.Outcome != NotChecked && c.Outcome != NotProved || len(c.Problems) > maxProblems {
 				t.Fatalf("%+v", c)
 			}
 		}

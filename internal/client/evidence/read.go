@@ -141,7 +141,7 @@ func (c *checking) withdrawals() {
 
 // disclosed checks what was opened of sealed entries.
 func (c *checking) disclosed() {
-	k, opened := Check{Name: "disclosed texts"}, map[string]bool{}
+	k, opened, uncommitted := Check{Name: "disclosed texts"}, map[string]bool{}, 0
 	for _, name := range slices.Sorted(maps.Keys(c.files.Disclosures)) {
 		d, err := contract.ReadDisclosure(bytes.TrimSpace(c.files.Disclosures[name]))
 		switch {
@@ -151,11 +151,17 @@ func (c *checking) disclosed() {
 			k.fail("%s: its entry is not among the events", name)
 		case !opened[d.Event.ID]:
 			opened[d.Event.ID] = true
+			if !d.Entry.Committed {
+				uncommitted++
+			}
 			c.r.Disclosed = append(c.r.Disclosed, d.Entry)
 		}
 	}
-	if len(c.files.Disclosures) > 0 {
-		c.done(k, "%d sealed entries say what their message keys open", len(opened))
+	if committed := len(opened) - uncommitted; k.Outcome == Failed || committed > 0 {
+		c.done(k, "%d sealed entries say what their message keys open, and their authors committed to", committed)
+	}
+	if uncommitted > 0 {
+		c.done(Check{Name: "disclosed texts", Outcome: NotProved}, "%d sealed entries are opened, not committed: nothing that their authors signed rules out other texts", uncommitted)
 	}
 	if left := c.r.Sealed + len(c.unseen) - len(opened); left > 0 {
 		c.note("sealed texts", "%d sealed entries are not disclosed: their signatures cover payloads, and what those say is nobody's word here", left)

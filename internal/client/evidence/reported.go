@@ -149,6 +149,7 @@ const (
 	OK         Outcome = "ok"
 	Failed     Outcome = "failed"
 	NotChecked Outcome = "not checked"
+	NotProved  Outcome = "not proved" // looked at; nothing that was signed shows it
 )
 
 // Check is one thing that was looked at.
@@ -186,6 +187,11 @@ type Report struct {
 	Relay string `json:"order_pubkey,omitempty"`
 	// Disclosed are the sealed entries whose texts were proved.
 	Disclosed []contract.Entry `json:"-"`
+}
+
+// Proved reports whether nothing that was looked at is without a proof.
+func (r Report) Proved() bool {
+	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Outcome == NotProved })
 }
 
 // Holds reports whether no check failed.

@@ -43,6 +43,7 @@ type Unit struct {
 	Owner     string
 	D         string
 	CreatedAt int64 // Unix seconds
+	Committed bool  // the author's signature covers the keys that opened it
 }
 
 type originJSON struct {
@@ -105,7 +106,7 @@ func (o Origin) Open() (Unit, error) {
 	if err := wire.Verify(o.Event); err != nil {
 		return none(err)
 	}
-	text, err := disclose.Open(o.Event.Content, o.Keys)
+	text, committed, err := disclose.OpenEvent(o.Event, o.Keys)
 	if err != nil {
 		return none(err)
 	}
@@ -118,7 +119,7 @@ func (o Origin) Open() (Unit, error) {
 	if !live || len(owner) < 2 || !nostr.IsValid32ByteHex(owner[1]) {
 		return Unit{}, fmt.Errorf("%w: it is removed, or names no owner", ErrOrigin)
 	}
-	return Unit{Slug: body.Slug(), Text: said, ID: o.Event.ID, Author: o.Event.PubKey, Owner: owner[1], D: o.Event.Tags.GetD(), CreatedAt: int64(o.Event.CreatedAt)}, nil
+	return Unit{Slug: body.Slug(), Text: said, ID: o.Event.ID, Author: o.Event.PubKey, Owner: owner[1], D: o.Event.Tags.GetD(), CreatedAt: int64(o.Event.CreatedAt), Committed: committed}, nil
 }
 
 // Source is what is stamped into a text that came from an agent.

@@ -65,7 +65,7 @@ func (th *threads) messageKeys(ctx context.Context, v *view, row *store.ThreadEn
 	}
 	keys, err := disclose.KeysOf(conversation, ev.Content)
 	if err == nil {
-		_, err = disclose.Open(ev.Content, keys)
+		_, _, err = disclose.OpenEvent(ev, keys)
 	}
 	if err != nil {
 		return "", Refuse(Conflict, "the entry does not open: it was not sealed between its author and you")

@@ -164,11 +164,18 @@ type entryContent struct {
 	Type        string   `json:"type"`
 	Content     string   `json:"content"`
 	Attachments []string `json:"attachments,omitempty"`
+	ContractID  string   `json:"contract_id,omitempty"` // of a sealed one, with EntryID
+	EntryID     string   `json:"entry_id,omitempty"`
 }
 
-// entryEvent returns a shared entry without author, time and signature.
+// entryEvent returns a shared entry without author, time and signature. What
+// will be sealed names its contract and its entry.
 func entryEvent(contract, entryID, agentID, to string, r EntryRequest) (nostr.Event, error) {
-	content, err := json.Marshal(entryContent{r.Type, r.Content, r.Attachments})
+	said := entryContent{Type: r.Type, Content: r.Content, Attachments: r.Attachments}
+	if r.Encrypted {
+		said.ContractID, said.EntryID = contract, entryID
+	}
+	content, err := json.Marshal(said)
 	if err != nil {
 		return nostr.Event{}, fmt.Errorf("contract entry: %w", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/nbd-wtf/go-nostr/nip44"
 
 	"engramd/internal/relay/store"
+	"engramd/nips/disclose"
+	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
 )
 
@@ -59,7 +61,11 @@ func (v *view) unsealed(row *store.ThreadEntry, ev *nostr.Event) (content string
 	if !ok {
 		return "", nil, false
 	}
-	text, err := nip44.Decrypt(ev.Content, key)
+	keys, err := disclose.KeysOf(key, ev.Content)
+	if err != nil {
+		return "", nil, false
+	}
+	text, _, err := disclose.OpenEvent(ev, keys)
 	if err != nil {
 		return "", nil, false
 	}
@@ -72,7 +78,7 @@ func (v *view) unsealed(row *store.ThreadEntry, ev *nostr.Event) (content string
 }
 
 // sealFor encrypts the content of an entry's event between the caller, whose key
-// the server keeps, and the other party.
+// the server keeps, and the other party, and commits to its message keys.
 func (pb *publisher) sealFor(ctx context.Context, v *view, ev *nostr.Event) error {
 	to := v.other()
 	if to == v.caller.PubKey {
@@ -93,7 +99,11 @@ func (pb *publisher) sealFor(ctx context.Context, v *view, ev *nostr.Event) erro
 	if err != nil {
 		return fmt.Errorf("encrypt an entry: %w", err)
 	}
-	ev.Content = payload
+	tag, err := nipae.Commit(key, nonce)
+	if err != nil {
+		return err
+	}
+	ev.Content, ev.Tags = payload, append(ev.Tags, tag)
 	return nil
 }
 

@@ -1,5 +1,6 @@
 // The pasted key: what the Worker does with it, and what it never does.
 import assert from 'node:assert/strict';
+import { createHash, createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import * as nip19 from '../../../internal/web/src/node_modules/nostr-tools/lib/esm/nip19.js';
 import * as nip44 from '../../../internal/web/src/node_modules/nostr-tools/lib/esm/nip44.js';
@@ -79,7 +80,12 @@ test('a proposal is sealed for its agent at its own address', async t => {
   const { signer } = await signedIn(t);
   const event = await signer.propose({ agent: agentHex, id, text: 'hello', created_at: 1_700_000_000 });
   assert.ok(verifyEvent(event));
-  assert.deepEqual(event.tags, [['d', proposalAddress(ownerHex, agentHex, id)], ['p', agentHex]]);
+  // It commits to the message keys of its payload: HKDF-expand over the nonce.
+  const info = Buffer.from(event.content, 'base64').subarray(1, 33);
+  const part = (...of) => createHmac('sha256', key).update(Buffer.concat(of)).digest();
+  const one = part(info, Buffer.of(1)), two = part(one, info, Buffer.of(2)), three = part(two, info, Buffer.of(3));
+  const commit = createHash('sha256').update(Buffer.concat([one, two, three]).subarray(0, 76)).digest('hex');
+  assert.deepEqual(event.tags, [['d', proposalAddress(ownerHex, agentHex, id)], ['p', agentHex], ['commit', commit]]);
   assert.deepEqual(JSON.parse(nip44.decrypt(event.content, key)), { slug: `mem/proposals/${id}`, value: 'hello' });
   for (const bad of [{ agent: ownerHex, id }, { agent: agentHex, id: 'x' }, { agent: agentHex, id: `${id}/../x` }]) await assert.rejects(signer.propose({ text: '', created_at: 1, ...bad }), { word: 'never-signed' });
   await assert.rejects(signer.propose({ agent: agentHex, id, text: 'x'.repeat(66_000), created_at: 1 }), { word: 'too-large' });

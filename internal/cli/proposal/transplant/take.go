@@ -77,6 +77,9 @@ func runTake(ctx context.Context, env *cliutil.Env, t takeOptions, ids []string)
 		if err != nil && len(out) == 0 {
 			return err
 		}
+		if wrong == nil && env.Flags.Strict && slices.ContainsFunc(out, func(p plantedOut) bool { return p.Uncommitted }) {
+			wrong = fmt.Errorf("%w: opened, not committed (--strict)", exit.ErrEvidence)
+		}
 		return cliutil.FirstOf(printTaken(env, t, out), err, wrong)
 	})
 }

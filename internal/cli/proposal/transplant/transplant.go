@@ -51,17 +51,22 @@ type plantedOut struct {
 	Error  string `json:"error,omitempty"`
 	ID     string `json:"id,omitempty"` // of the proposal
 	Status string `json:"status"`       // "taken", "open" or "left"
+	// Uncommitted says that nothing its author signed rules out another text.
+	Uncommitted bool `json:"uncommitted,omitempty"`
 	// Corrects says that what is there is an earlier version: it is replaced if this
 	// one is named.
 	Corrects bool `json:"corrects,omitempty"`
 }
 
 func plantedFor(u transplant.Unit) plantedOut {
-	return plantedOut{From: settings.Npub(u.Author), Was: string(u.Slug), Event: u.ID, Time: cliutil.Stamp(u.CreatedAt)}
+	return plantedOut{From: settings.Npub(u.Author), Was: string(u.Slug), Event: u.ID, Time: cliutil.Stamp(u.CreatedAt), Uncommitted: !u.Committed}
 }
 
 func (p plantedOut) line() string {
 	from := p.Was + " of " + p.From
+	if p.Uncommitted {
+		from += " (opened, not committed)"
+	}
 	switch {
 	case p.Status == "left":
 		return fmt.Sprintf("left  %s: %s", from, p.Error)

@@ -69,6 +69,9 @@ export function paddedSize(n) {
   return chunk * (Math.floor((n - 1) / chunk) + 1);
 }
 
+/** The message keys of NIP-44. @param {Uint8Array} key of the conversation @param {Uint8Array} nonce */
+export const messageKeys = (key, nonce) => expand(sha256, key, nonce, 76);
+
 /**
  * Decrypts a payload to its bytes; nostr-tools gives text, and replaces what is no
  * UTF-8 in it.
@@ -78,7 +81,7 @@ export function decrypt(key, content) {
   const bytes = payloadBytes(content);
   if (!bytes) throw new Unreadable('not-payload');
   const nonce = bytes.subarray(1, 33), sealed = bytes.subarray(33, -32);
-  const keys = expand(sha256, key, nonce, 76);
+  const keys = messageKeys(key, nonce);
   const mac = hmac(sha256, keys.subarray(44, 76), concatBytes(nonce, sealed));
   if (!equalBytes(mac, bytes.slice(-32))) throw new Unreadable('not-decrypted');
   const plain = chacha20(keys.slice(0, 32), keys.slice(32, 44), sealed.slice());

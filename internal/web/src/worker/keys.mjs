@@ -2,6 +2,7 @@
 // this file does: open what is the owner's to read, prove who asks (NIP-42, NIP-98),
 // approve agents, and propose. It signs no engram in an agent's name.
 import { schnorr } from '@noble/curves/secp256k1.js';
+import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js';
 import { bech32 } from '@scure/base';
 import * as nip19 from 'nostr-tools/nip19';
@@ -10,7 +11,7 @@ import * as nip49 from 'nostr-tools/nip49';
 import { linked } from '../chain.mjs';
 import { conversationKey, isProposalId, proposalAddress } from '../nipae/address.mjs';
 import { MAX_BODY, Unreadable } from '../nipae/body.mjs';
-import { ENGRAM, open } from '../nipae/open.mjs';
+import { ENGRAM, messageKeys, open, payloadBytes } from '../nipae/open.mjs';
 import { eventId, isHex32, parseEvent } from '../nostr/event.mjs';
 
 /** @typedef {import('../nostr/event.mjs').NostrEvent} NostrEvent */
@@ -115,16 +116,19 @@ export class Keys {
   }
 
   /**
-   * A proposal to an agent: sealed for it, at the proposal's own address.
+   * A proposal to an agent: sealed for it, at the proposal's own address, and committed
+   * to the payload's message keys.
    * @param {{agent: string, id: string, text: string, created_at: number}} proposal @returns {NostrEvent}
    */
   proposal({ agent, id, text, created_at }) {
     if (agent === this.#pubkey || !isProposalId(id)) throw new KeyError('never-signed');
     const body = JSON.stringify({ slug: `mem/proposals/${id}`, value: text });
     if (new TextEncoder().encode(body).length > MAX_BODY) throw new KeyError('too-large');
+    const key = this.#with(agent), content = nip44.encrypt(body, key);
+    const keys = messageKeys(key, /** @type {Uint8Array} */ (payloadBytes(content)).subarray(1, 33));
     return this.#signed({
-      kind: ENGRAM, created_at, content: nip44.encrypt(body, this.#with(agent)),
-      tags: [['d', proposalAddress(this.#pubkey, agent, id)], ['p', agent]],
+      kind: ENGRAM, created_at, content,
+      tags: [['d', proposalAddress(this.#pubkey, agent, id)], ['p', agent], ['commit', bytesToHex(sha256(keys))]],
     });
   }
 
