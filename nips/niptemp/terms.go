@@ -15,18 +15,19 @@ type Terms struct {
 	Arbitrator string // settles disputes, and reads the case
 	Decider    string // settles disputes: the operator of a relay
 	Expirer    string // signs that the contract has expired: a relay
+	Order      string // signs the order of arrival: a relay
 	Deadline   int64  // Unix seconds, 0 for none
 }
 
 // maxDeadline is the last second of the year 9999, which RFC 3339 can say.
 const maxDeadline = 253402300799
 
-// TermsOf reads the tags arbitrator, decider, expirer and deadline of a state
-// event, of which an open or an acceptance may have one each. No key may be a
+// TermsOf reads the tags arbitrator, decider, expirer, order and deadline of a
+// state event, of which an open or an acceptance may have one each. No key may be a
 // party's: its author's or that of a p tag. Errors are "invalid".
 func TermsOf(ev *nostr.Event) (Terms, error) {
 	var t Terms
-	for name, into := range map[string]*string{"arbitrator": &t.Arbitrator, "decider": &t.Decider, "expirer": &t.Expirer} {
+	for name, into := range map[string]*string{"arbitrator": &t.Arbitrator, "decider": &t.Decider, "expirer": &t.Expirer, "order": &t.Order} {
 		value, n := findTag(ev.Tags, name)
 		switch {
 		case n == 0:
@@ -55,7 +56,7 @@ func TermsOf(ev *nostr.Event) (Terms, error) {
 // Tags returns the tags that say the terms.
 func (t Terms) Tags() nostr.Tags {
 	var tags nostr.Tags
-	for _, key := range [...][2]string{{"arbitrator", t.Arbitrator}, {"decider", t.Decider}, {"expirer", t.Expirer}} {
+	for _, key := range [...][2]string{{"arbitrator", t.Arbitrator}, {"decider", t.Decider}, {"expirer", t.Expirer}, {"order", t.Order}} {
 		if key[1] != "" {
 			tags = append(tags, nostr.Tag{key[0], key[1]})
 		}
@@ -70,7 +71,7 @@ func (t Terms) Tags() nostr.Tags {
 func (t Terms) Agreed(repeated Terms) Terms {
 	return Terms{
 		Arbitrator: same(t.Arbitrator, repeated.Arbitrator), Decider: same(t.Decider, repeated.Decider),
-		Expirer: same(t.Expirer, repeated.Expirer), Deadline: same(t.Deadline, repeated.Deadline),
+		Expirer: same(t.Expirer, repeated.Expirer), Order: same(t.Order, repeated.Order), Deadline: same(t.Deadline, repeated.Deadline),
 	}
 }
 
@@ -83,7 +84,7 @@ func same[T comparable](a, b T) (both T) {
 
 // Without leaves out the keys that are one of the two parties'.
 func (t Terms) Without(poster, worker string) Terms {
-	for _, key := range [...]*string{&t.Arbitrator, &t.Decider, &t.Expirer} {
+	for _, key := range [...]*string{&t.Arbitrator, &t.Decider, &t.Expirer, &t.Order} {
 		if *key == poster || *key == worker {
 			*key = ""
 		}
@@ -95,7 +96,7 @@ func (t Terms) Without(poster, worker string) Terms {
 func (t Terms) Or(other Terms) Terms {
 	return Terms{
 		Arbitrator: cmp.Or(t.Arbitrator, other.Arbitrator), Decider: cmp.Or(t.Decider, other.Decider),
-		Expirer: cmp.Or(t.Expirer, other.Expirer), Deadline: cmp.Or(t.Deadline, other.Deadline),
+		Expirer: cmp.Or(t.Expirer, other.Expirer), Order: cmp.Or(t.Order, other.Order), Deadline: cmp.Or(t.Deadline, other.Deadline),
 	}
 }
 
@@ -105,11 +106,22 @@ func (t Terms) Or(other Terms) Terms {
 func (t Terms) Greater(other Terms) Terms {
 	return Terms{
 		Arbitrator: max(t.Arbitrator, other.Arbitrator), Decider: max(t.Decider, other.Decider),
-		Expirer: max(t.Expirer, other.Expirer), Deadline: max(t.Deadline, other.Deadline),
+		Expirer: max(t.Expirer, other.Expirer), Order: max(t.Order, other.Order), Deadline: max(t.Deadline, other.Deadline),
 	}
 }
 
-// Keys returns the keys among the terms, each once.
+// OrderKeys returns the keys whose word on the order of arrival counts by the
+// terms: the one named for it, else those of a relay that decides or lets expire,
+// which contracts from before the tag order name.
+func (t Terms) OrderKeys() []string {
+	keys := []string{t.Order}
+	if t.Order == "" {
+		keys = []string{t.Decider, t.Expirer}
+	}
+	return slices.DeleteFunc(slices.Compact(keys), func(key string) bool { return key == "" })
+}
+
+// Keys returns the keys of those who decide, each once.
 func (t Terms) Keys() []string {
 	var keys []string
 	for _, key := range [...]string{t.Arbitrator, t.Decider, t.Expirer} {

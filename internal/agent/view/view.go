@@ -163,6 +163,7 @@ type Terms struct {
 	Arbitrator string `json:"arbitrator,omitempty" jsonschema:"settles disputes, and reads the case"`
 	Decider    string `json:"decider,omitempty" jsonschema:"settles disputes: the operator of a relay"`
 	Expirer    string `json:"expirer,omitempty" jsonschema:"signs that the deadline is over: a relay"`
+	Order      string `json:"order,omitempty" jsonschema:"signs the order of arrival: a relay"`
 	Deadline   string `json:"deadline,omitempty"`
 }
 
@@ -171,7 +172,7 @@ func TermsOf(t niptemp.Terms) *Terms {
 	if t == (niptemp.Terms{}) {
 		return nil
 	}
-	return &Terms{t.Arbitrator, t.Decider, t.Expirer, Known(t.Deadline)}
+	return &Terms{t.Arbitrator, t.Decider, t.Expirer, t.Order, Known(t.Deadline)}
 }
 
 // Npub is a public key as people read it; one that is none stays.

@@ -121,6 +121,7 @@ func deciding(c contract.Contract, line func(name, format string, args ...any)) 
 	for _, who := range []struct{ name, agreed, offered string }{
 		{"arbitrator", cmp.Or(c.Agreed.Arbitrator, c.Arbitrator.PubKey), c.Offered.Arbitrator},
 		{"decider", c.Agreed.Decider, c.Offered.Decider}, {"expirer", c.Agreed.Expirer, c.Offered.Expirer},
+		{"order key", c.Agreed.Order, c.Offered.Order},
 	} {
 		switch {
 		case who.agreed != "":

@@ -34,7 +34,8 @@ func relayKey(ctx context.Context, c *client.Client, t client.Target) (string, e
 	return key, nil
 }
 
-// terms returns those of an offer, with names resolved at home.
+// terms returns those of an offer, with names resolved at home, whose key signs
+// the order of arrival.
 func terms(ctx context.Context, cs *Contracts, o Offer, home *client.Target) (niptemp.Terms, error) {
 	t := niptemp.Terms{Deadline: o.Deadline}
 	for _, named := range []struct {
@@ -54,6 +55,12 @@ func terms(ctx context.Context, cs *Contracts, o Offer, home *client.Target) (ni
 			return niptemp.Terms{}, err
 		}
 	}
+	if home != nil {
+		var err error
+		if t.Order, err = relayKey(ctx, cs.c, *home); err != nil && !isNoAPI(err) {
+			return niptemp.Terms{}, err
+		}
+	}
 	return t, nil
 }
 
@@ -63,6 +70,12 @@ func (o Offer) needsAPI() bool {
 	return slices.ContainsFunc([]string{o.Worker, o.Arbitrator, o.Decider, o.Expirer}, func(who string) bool {
 		return who != "" && !nostr.IsValid32ByteHex(who)
 	})
+}
+
+// Agreed returns what the state events of a poster and a worker agree on.
+func Agreed(moves []*nostr.Event, poster, worker string) niptemp.Terms {
+	_, agreed := termsOf(moves, poster, worker)
+	return agreed
 }
 
 // termsOf returns what the state events of a pair offer, each term by the open

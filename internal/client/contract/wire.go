@@ -45,11 +45,12 @@ type wireTerms struct {
 	Arbitrator string `json:"arbitrator"`
 	Decider    string `json:"decider"`
 	Expirer    string `json:"expirer"`
+	Order      string `json:"order"`
 	Deadline   moment `json:"deadline"`
 }
 
 func (w wireTerms) terms() niptemp.Terms {
-	return niptemp.Terms{Arbitrator: PubKeyOf(w.Arbitrator), Decider: PubKeyOf(w.Decider), Expirer: PubKeyOf(w.Expirer), Deadline: int64(w.Deadline)}
+	return niptemp.Terms{Arbitrator: PubKeyOf(w.Arbitrator), Decider: PubKeyOf(w.Decider), Expirer: PubKeyOf(w.Expirer), Order: PubKeyOf(w.Order), Deadline: int64(w.Deadline)}
 }
 
 // contract returns what it says, if it is one: a relay must not make a contract

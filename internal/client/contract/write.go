@@ -66,6 +66,9 @@ func (cs *Contracts) New(ctx context.Context, o Offer) (Contract, client.Status,
 		if err != nil {
 			return Contract{}, status, err
 		}
+		if terms.Order == worker || terms.Order == cs.PubKey() {
+			terms.Order = "" // a party's word on the order is no relay's
+		}
 		if ev, err = cs.open(o, worker, terms); err != nil {
 			return Contract{}, status, err
 		}

@@ -15,7 +15,7 @@ import (
 // Options say what the checker knows besides.
 type Options struct {
 	// Relay is the key in hex of the relay whose word on the order of arrival is
-	// believed; "" for any, which is told.
+	// believed; "" for the key on which the parties agreed.
 	Relay string
 }
 
@@ -31,6 +31,7 @@ type checking struct {
 	requests []*nostr.Event    // kind 5
 	unseen   map[string]Sealed // sealed entries that are listed and not here, by their hashes
 	ordered  map[int64]string  // the ids that the order has at their numbers
+	agreed   niptemp.Terms     // what both parties have signed
 }
 
 // Verify checks files. The error is ErrInput where there is nothing to check.
@@ -161,6 +162,7 @@ func (c *checking) follow() {
 	}
 	if state != nil {
 		c.r.Poster, c.r.Worker, c.r.Status = state.Poster, state.Worker, string(state.Status)
+		c.agreed = contract.Agreed(c.states, state.Poster, state.Worker)
 	}
 	c.done(k, "from one to the next by who may make each move; the last is %q", c.r.Status)
 }

@@ -78,8 +78,8 @@ func other(k storetest.Key) string {
 	return poster.Pub
 }
 
-func (t *thread) state(k storetest.Key, status, previous string) *nostr.Event {
-	tags := []nostr.Tag{{"d", t.id}, {"p", other(k)}}
+func (t *thread) state(k storetest.Key, status, previous string, more ...nostr.Tag) *nostr.Event {
+	tags := append([]nostr.Tag{{"d", t.id}, {"p", other(k)}}, more...)
 	if k == poster {
 		tags = append(tags, niptemp.SaltTag(t.salt))
 	}
@@ -184,10 +184,15 @@ func want(tb testing.TB, r Report, outcomes map[string]Outcome) {
 
 // dispute returns a whole thread with everything that can be checked.
 func dispute(tb testing.TB) *thread {
+	return disputeUnder(tb, niptemp.Terms{Order: relay.Pub}, niptemp.Terms{Order: relay.Pub})
+}
+
+// disputeUnder has an offer with terms, of which the acceptance repeats some.
+func disputeUnder(tb testing.TB, offered, repeated niptemp.Terms) *thread {
 	t := newThread(tb)
-	t.state(poster, "open", "")
+	t.state(poster, "open", "", offered.Tags()...)
 	t.entry(poster, `{"type":"message","content":"Focus on filings"}`)
-	t.state(worker, "accepted", "open")
+	t.state(worker, "accepted", "open", repeated.Tags()...)
 	_, opened := t.sealed(worker, "in the cedar box")
 	t.files.Disclosures["one.json"] = opened
 	bad := t.entry(worker, `{"type":"message","content":"bad work"}`)
@@ -203,11 +208,45 @@ func TestWholeThreadHolds(t *testing.T) {
 	r := th.report(Options{Relay: relay.Pub})
 	want(t, r, map[string]Outcome{
 		"signatures": OK, "one contract": OK, "shapes": OK, "states follow": OK, "parties": OK, "id": OK, "order": OK, "withdrawals": OK,
-		"disclosed texts": OK, "gaps": NotChecked, "sealed texts": "", "relay": "", "transcript": NotChecked,
+		"disclosed texts": OK, "gaps": NotChecked, "sealed texts": "", "transcript": NotChecked,
 	})
 	if !r.Holds() || r.Contract != th.id || r.Poster != poster.Pub || r.Worker != worker.Pub || r.Status != "disputed" || r.Relay != relay.Pub ||
 		len(r.Disclosed) != 1 || r.Disclosed[0].Content != "in the cedar box" || r.Entries != 3 || r.Moves != 4 || r.Sealed != 1 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// TestOrdersOfOthersAreNotProved: without flags an order holds by the key on which
+// both parties agreed, for it or else as decider or expirer, and by no other.
+func TestOrdersOfOthersAreNotProved(t *testing.T) {
+	order, decider := niptemp.Terms{Order: relay.Pub}, niptemp.Terms{Decider: relay.Pub}
+	expirer := niptemp.Terms{Expirer: relay.Pub, Deadline: 1_800_000_000}
+	for name, c := range map[string]struct {
+		offered, repeated niptemp.Terms
+		by                storetest.Key
+		o                 Options
+		want              Outcome
+	}{
+		"the key for it":                 {order, order, relay, Options{}, OK},
+		"the decider":                    {decider, decider, relay, Options{}, OK},
+		"the expirer":                    {expirer, expirer, relay, Options{}, OK},
+		"anybody":                        {order, order, mara, Options{}, NotProved},
+		"anybody where nobody is named":  {niptemp.Terms{}, niptemp.Terms{}, mara, Options{}, NotProved},
+		"a key that was not agreed":      {order, niptemp.Terms{}, relay, Options{}, NotProved},
+		"a key that was not offered":     {niptemp.Terms{}, order, relay, Options{}, NotProved},
+		"the arbitrator":                 {niptemp.Terms{Arbitrator: mara.Pub}, niptemp.Terms{Arbitrator: mara.Pub}, mara, Options{}, NotProved},
+		"the decider, another for it":    {niptemp.Terms{Decider: mara.Pub, Order: relay.Pub}, niptemp.Terms{Decider: mara.Pub, Order: relay.Pub}, mara, Options{}, NotProved},
+		"a key that the checker names":   {niptemp.Terms{}, niptemp.Terms{}, relay, Options{Relay: relay.Pub}, OK},
+		"another than the checker names": {order, order, relay, Options{Relay: mara.Pub}, Failed},
+	} {
+		th := disputeUnder(t, c.offered, c.repeated)
+		th.orders = c.by
+		th.ordered(1)
+		r := th.report(c.o)
+		want(t, r, map[string]Outcome{"order": c.want})
+		if r.Proved() != (c.want != NotProved) || r.Holds() != (c.want != Failed) || (r.Relay != "") != (c.want == OK) {
+			t.Errorf("signed by %s: %+v", name, r)
+		}
 	}
 }
 
@@ -250,7 +289,7 @@ func TestWhatIsNotThereIsNotChecked(t *testing.T) {
 	th = dispute(t)
 	th.ordered(0)
 	r = th.report(Options{})
-	want(t, r, map[string]Outcome{"order": OK, "relay": NotChecked, "gaps": ""})
+	want(t, r, map[string]Outcome{"order": OK, "gaps": ""})
 }
 
 // TestTalkOfWhoMadeTheID: where no state is known the poster is the key that

@@ -28,6 +28,10 @@ func (c *checking) order() {
 		c.note("order", "order unproven: no relay's word on the order of arrival is here, and created_at is its author's word")
 		return
 	}
+	named := []string{c.o.Relay}
+	if c.o.Relay == "" {
+		named = c.agreed.OrderKeys()
+	}
 	k := Check{Name: "order"}
 	var said orderFile
 	if json.Unmarshal(c.files.Order, &said) != nil {
@@ -60,7 +64,6 @@ func (c *checking) order() {
 		c.done(k, "order unproven")
 		return
 	}
-	c.r.Relay = ev.PubKey
 	stands, gaps, sealed := map[string]bool{}, 0, 0
 	for _, item := range items {
 		_, listed := c.ordered[item.N]
@@ -80,9 +83,16 @@ func (c *checking) order() {
 			k.fail("event %s has no number", ev.ID)
 		}
 	}
-	c.done(k, "%d events arrived in the order that the relay %s has signed", len(items)-gaps-sealed, ev.PubKey)
-	if c.o.Relay == "" {
-		c.note("relay", "whose key signed the order was not asked for; --relay-key demands it")
+	switch proved := slices.Contains(named, ev.PubKey); {
+	case proved:
+		c.r.Relay = ev.PubKey
+	case k.Outcome != Failed:
+		k.Outcome = NotProved
+	}
+	if k.Outcome == NotProved {
+		c.done(k, "not proved by a key that the parties named: %s has signed it; --relay-key says whose word counts", ev.PubKey)
+	} else {
+		c.done(k, "%d events arrived in the order that the relay %s has signed", len(items)-gaps-sealed, ev.PubKey)
 	}
 	if gaps > 0 {
 		c.note("gaps", "%d numbers stand for what the relay had to remove, by its word alone", gaps)
@@ -183,7 +193,7 @@ type Report struct {
 	Moves    int     `json:"moves"`
 	Sealed   int     `json:"sealed"`
 	Checks   []Check `json:"checks"`
-	// Relay is the key that signed the order of arrival, in hex; "" for none.
+	// Relay is the key whose signed order of arrival counts, in hex; "" for none.
 	Relay string `json:"order_pubkey,omitempty"`
 	// Disclosed are the sealed entries whose texts were proved.
 	Disclosed []contract.Entry `json:"-"`

@@ -190,11 +190,13 @@ func (s *Service) openEvent(ctx context.Context, c Caller, o offer) (*nostr.Even
 }
 
 // offering returns the terms of an offer that is signed here: this relay ends a
-// dispute that no arbitrator ends, and signs that the deadline is over.
+// dispute that no arbitrator ends, and signs the order of arrival and that the
+// deadline is over.
 func (s *Service) offering(c Caller, o offer) niptemp.Terms {
 	t := niptemp.Terms{Arbitrator: o.arbitrator, Deadline: deadlineOf(o.Deadline)}
 	if s.mover.relayKeys != nil {
-		if t.Decider = s.mover.relayKeys.PubKey(); t.Deadline != 0 {
+		t.Order = s.mover.relayKeys.PubKey()
+		if t.Decider = t.Order; t.Deadline != 0 {
 			t.Expirer = t.Decider
 		}
 	}

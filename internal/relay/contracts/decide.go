@@ -206,5 +206,5 @@ func shownTerms(t niptemp.Terms) Terms {
 		}
 		return &key
 	}
-	return Terms{Arbitrator: text(t.Arbitrator), Decider: text(t.Decider), Expirer: text(t.Expirer), Deadline: unixOrNil(t.Deadline)}
+	return Terms{Arbitrator: text(t.Arbitrator), Decider: text(t.Decider), Expirer: text(t.Expirer), Order: text(t.Order), Deadline: unixOrNil(t.Deadline)}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -21,8 +22,9 @@ const (
 	orderGaps  = 10_000
 )
 
-// Order returns the order of arrival of a thread, signed with the relay's key,
-// to callers who may read all of the thread.
+// Order returns the order of arrival of a thread, to callers who may read all of
+// the thread: signed with the key on which the parties agreed, if its secret is
+// here, and else with the relay's.
 func (th *threads) Order(ctx context.Context, c Caller, id string) (Order, error) {
 	if c.Nobody() {
 		return Order{}, errNobody()
@@ -54,7 +56,15 @@ func (th *threads) Order(ctx context.Context, c Caller, id string) (Order, error
 		return Order{}, err
 	}
 	ev := niptemp.OrderEvent(v.Contract, hex.EncodeToString(sum.Sum(nil)), nostr.Timestamp(th.pub.clock().Unix()))
-	if err := th.relayKeys.Sign(&ev); err != nil {
+	_, agreed, err := th.store.TermsOf(ctx, v.ContractPair)
+	if err != nil {
+		return Order{}, err
+	}
+	named := func(key string) bool { return th.relayKeys.SignAs(key, &ev) == nil }
+	if !slices.ContainsFunc(agreed.OrderKeys(), named) {
+		err = th.relayKeys.Sign(&ev)
+	}
+	if err != nil {
 		return Order{}, fmt.Errorf("sign the order of a thread: %w", err)
 	}
 	out.Event = wire.AppendEvent(nil, &ev)

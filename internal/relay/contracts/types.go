@@ -101,6 +101,7 @@ type Terms struct {
 	Arbitrator *string    `json:"arbitrator"` // settles disputes, and reads the case
 	Decider    *string    `json:"decider"`    // settles disputes: the operator of a relay
 	Expirer    *string    `json:"expirer"`    // signs that the deadline is over: a relay
+	Order      *string    `json:"order"`      // signs the order of arrival: a relay
 	Deadline   *time.Time `json:"deadline"`
 }
 

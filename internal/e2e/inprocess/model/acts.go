@@ -91,7 +91,7 @@ func (p *Play) open(pl *plot) *nostr.Event {
 
 // some leaves out terms now and then, or names somebody else.
 func (p *Play) some(t Terms) Terms {
-	for _, key := range []*string{&t.Arbitrator, &t.Decider, &t.Expirer} {
+	for _, key := range []*string{&t.Arbitrator, &t.Decider, &t.Expirer, &t.Order} {
 		if p.one(6) {
 			*key = ""
 		}

@@ -15,7 +15,7 @@ func (c *Contract) Offered(poster, worker string) (t Terms) {
 }
 
 func (t *Terms) fill(with Terms) {
-	for _, f := range [][2]*string{{&t.Arbitrator, &with.Arbitrator}, {&t.Decider, &with.Decider}, {&t.Expirer, &with.Expirer}} {
+	for _, f := range [][2]*string{{&t.Arbitrator, &with.Arbitrator}, {&t.Decider, &with.Decider}, {&t.Expirer, &with.Expirer}, {&t.Order, &with.Order}} {
 		if *f[1] != "" {
 			*f[0] = *f[1]
 		}
@@ -46,13 +46,16 @@ func (c *Contract) Agreed(poster, worker string) (t Terms) {
 			if o.Expirer == r.Expirer {
 				both.Expirer = r.Expirer
 			}
+			if o.Order == r.Order {
+				both.Order = r.Order
+			}
 			if o.Deadline == r.Deadline {
 				both.Deadline = r.Deadline
 			}
 			t.fill(both)
 		}
 	}
-	for _, key := range []*string{&t.Arbitrator, &t.Decider, &t.Expirer} {
+	for _, key := range []*string{&t.Arbitrator, &t.Decider, &t.Expirer, &t.Order} {
 		if *key == poster || *key == worker {
 			*key = ""
 		}

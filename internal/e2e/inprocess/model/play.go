@@ -122,6 +122,9 @@ func (p *Play) newPlot(seed uint64, i int) *plot {
 		pl.terms.Decider = p.Decider.Pub
 	}
 	if p.half() {
+		pl.terms.Order = p.Expirer.Pub
+	}
+	if p.half() {
 		pl.terms.Deadline = p.Now + 1_000_000
 		if p.o.Deadlines {
 			pl.terms.Deadline = p.Now + 20 + p.r.Int64N(300)
@@ -200,7 +203,7 @@ func (p *Play) state(pl *plot, k Key, at int64, status, previous string, terms T
 	for _, key := range to {
 		tags = append(tags, nostr.Tag{"p", key})
 	}
-	for _, tag := range [][2]string{{"arbitrator", terms.Arbitrator}, {"decider", terms.Decider}, {"expirer", terms.Expirer}} {
+	for _, tag := range [][2]string{{"arbitrator", terms.Arbitrator}, {"decider", terms.Decider}, {"expirer", terms.Expirer}, {"order", terms.Order}} {
 		if tag[1] != "" && tag[1] != k.Pub && tag[1] != to[0] {
 			tags = append(tags, nostr.Tag{tag[0], tag[1]})
 		}

@@ -21,8 +21,8 @@ const (
 // Terms are who decides about a contract: keys in hex, "" for none, and a time
 // in Unix seconds, 0 for none.
 type Terms struct {
-	Arbitrator, Decider, Expirer string
-	Deadline                     int64
+	Arbitrator, Decider, Expirer, Order string
+	Deadline                            int64
 }
 
 // said is what an event of contract memory says.
@@ -55,6 +55,8 @@ func read(ev *nostr.Event) *said {
 			s.terms.Decider = tag[1]
 		case "expirer":
 			s.terms.Expirer = tag[1]
+		case "order":
+			s.terms.Order = tag[1]
 		case "deadline":
 			s.terms.Deadline, _ = strconv.ParseInt(tag[1], 10, 64)
 		case "expiration":

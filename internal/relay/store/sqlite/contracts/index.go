@@ -116,7 +116,7 @@ const maxNaming = 1000
 
 // ContractsNaming counts the ids of contracts without an end of which a state
 // event names a key, in hex, as the one that may let them expire (the tag
-// expirer), up to 1,000. It goes through all state events.
+// expirer), or that signs their order of arrival (order), up to 1,000. It goes through all state events.
 func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err error) {
 	seen := map[string]bool{}
 	err = s.db.Whole(ctx, func(ctx context.Context, c *engine.Conn) error {
@@ -127,7 +127,7 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 				return nil // it is damaged
 			}
 			id := ev.Tags.GetD()
-			if tag := ev.Tags.Find(expirerTag); len(tag) < 2 || tag[1] != pubkey || seen[id] {
+			if ev.Tags.FindWithValue(expirerTag, pubkey) == nil && ev.Tags.FindWithValue(orderTag, pubkey) == nil || seen[id] {
 				return nil
 			}
 			author, _ := column.Hex32(ev.PubKey)
@@ -147,3 +147,6 @@ func (s *Store) ContractsNaming(ctx context.Context, pubkey string) (n int, err 
 // expirerTag names, on a state event, the key that may let the contract expire
 // (NIP-TEMP).
 const expirerTag = "expirer"
+
+// orderTag names the key that signs the order of arrival.
+const orderTag = "order"

@@ -39,6 +39,7 @@ const (
 	termDecider
 	termExpirer
 	termDeadline
+	termOrder // grants nothing, and has no column among the cases
 )
 
 // agree writes down what a state event says about who decides, and what its
@@ -90,7 +91,7 @@ func (w *states) offer(said niptemp.StateText, poster, to []byte) error {
 
 func (w *states) sayTerms(contract string, poster, worker []byte, said int64, t niptemp.Terms) error {
 	values := map[int64]engine.Value{}
-	for term, key := range map[int64]string{termArbitrator: t.Arbitrator, termDecider: t.Decider, termExpirer: t.Expirer} {
+	for term, key := range map[int64]string{termArbitrator: t.Arbitrator, termDecider: t.Decider, termExpirer: t.Expirer, termOrder: t.Order} {
 		if raw, ok := column.Hex32(key); ok {
 			values[term] = raw
 		}
@@ -117,6 +118,7 @@ func (w *states) agreeWith(contract string, poster, worker []byte) error {
 		return err
 	}
 	both = both.Without(column.HexOf(poster), column.HexOf(worker))
+	both.Order = ""
 	if both != (niptemp.Terms{}) {
 		if _, err := w.Exec(sqlAgree, contract, poster, worker, keyOrNil(both.Arbitrator), keyOrNil(both.Decider), keyOrNil(both.Expirer),
 			column.TimeOrNil(both.Deadline), w.events.NextSeq()); err != nil {
@@ -131,7 +133,7 @@ func (w *states) agreeWith(contract string, poster, worker []byte) error {
 // Where no open has terms, what was told the API stays.
 func (w *states) standUnder(contract string, poster, worker []byte) error {
 	offered, err := w.termsOffered(contract, poster, worker)
-	if err != nil || offered == (niptemp.Terms{}) {
+	if offered.Order = ""; err != nil || offered == (niptemp.Terms{}) {
 		return err
 	}
 	a, b, err := ordered(column.HexOf(poster), column.HexOf(worker))
@@ -178,16 +180,22 @@ func (w *states) termsAgreed(contract string, poster, worker []byte) (niptemp.Te
 }
 
 func agreedTerms(c *engine.Conn, contract string, poster, worker []byte) (t niptemp.Terms, err error) {
-	row, err := c.One(sqlCase, contract, poster, worker)
-	if err != nil || row == nil {
+	err = c.Each(sqlAgreedTerms, []engine.Value{contract, poster, worker}, func(v engine.Row) error {
+		if v.Int(0) == termOrder {
+			addTerm(&t, v)
+		}
+		return nil
+	})
+	if err != nil {
 		return t, err
 	}
+	row, err := c.One(sqlCase, contract, poster, worker)
 	for i, v := range row {
 		if v != nil {
 			addTerm(&t, []engine.Value{int64(termArbitrator + i), v})
 		}
 	}
-	return t, nil
+	return t, err
 }
 
 // addTerm takes a row of term and value.
@@ -201,6 +209,8 @@ func addTerm(t *niptemp.Terms, v engine.Row) {
 		t.Expirer = v.Hex(1)
 	case termDeadline:
 		t.Deadline = v.Int(1)
+	case termOrder:
+		t.Order = v.Hex(1)
 	}
 }
 
