@@ -17,6 +17,7 @@ import (
 	"engramd/internal/cli/settings"
 	"engramd/internal/client/contract"
 	"engramd/internal/client/evidence"
+	paper "engramd/internal/client/transcript"
 	"engramd/nips/nipae"
 )
 
@@ -104,17 +105,20 @@ failed, is not proved, or was not checked, and why:
                    whom the two agreed on in their open and acceptance
   parties          entries are between poster and worker
   id               an event shows by its salt that the poster made the contract's id
-  order            order.json: a relay has signed in which order all of it arrived.
-                   Without it the order is unproven, and dates are their authors' word
+  order            order.json: in which order all of it arrived, signed by the key that
+                   the two agreed on for it, or else as decider or expirer. Without that
+                   the order is not proved, and dates are their authors' word
   sealed entries   sealed.json: entries between the two that the exporter was told of and
                    not shown; they have their numbers in the order
+  transcript       transcript.md is made again from the events, and from transcript.json,
+                   which has what nobody signed, and is the same
   withdrawals      requests to withdraw (kind 5) are by the authors of what they name
   disclosed texts  each disclosed/*.json is what contract disclose printed for an entry
                    that is here, its message keys open the signed payload, and its author
                    committed to them; without that it is "opened, not committed"
 
---relay-key is the public key of the relay whose word on the order counts: engramd
-relay-key shows it, and so does the relay's NIP-11 document, as self.
+--relay-key is the public key of the relay whose word on the order counts, whatever the two
+agreed on: engramd relay-key shows it, and so does the relay's NIP-11 document, as self.
 
 Exit code 6 if a check failed, or if there is nothing that could be checked; with --strict
 also if one is not proved.`,
@@ -136,6 +140,7 @@ also if one is not proved.`,
 		if err != nil {
 			return err
 		}
+		r.Checks = append(r.Checks, paper.Check(files, r))
 		if env.Flags.JSON {
 			err = env.PrintJSON(verifyOutOf(r))
 		} else {

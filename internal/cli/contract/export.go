@@ -21,7 +21,7 @@ import (
 )
 
 // transcriptFile is what people read of an export.
-const transcriptFile = "transcript.md"
+const transcriptFile = evidence.TranscriptFile
 
 func newExport(env *cliutil.Env) *cobra.Command {
 	var o struct {
@@ -43,6 +43,8 @@ func newExport(env *cliutil.Env) *cobra.Command {
                  show them
   transcript.md  who said and did what, and of each entry whether its signature holds,
                  when it was created by its author's word, and when it arrived, if known
+  transcript.json
+                 what the transcript is made of beside the events, which nobody signed
 
 The transcript has the private entries of your own side too, marked as such: they are not
 signed. What encrypted entries say stands apart, because the signature covers only the
@@ -131,5 +133,19 @@ func writeExport(dir string, t contract.Thread, o paper.Options) (err error) {
 			return err
 		}
 	}
-	return cliutil.WriteNew(filepath.Join(dir, transcriptFile), func(w io.Writer) error { return paper.Markdown(w, t, o) })
+	if err := cliutil.WriteNew(filepath.Join(dir, evidence.UnsignedFile), func(w io.Writer) error { return paper.Unsigned(w, t, o) }); err != nil {
+		return err
+	}
+	files, err := evidence.Read(dir)
+	if err != nil {
+		return err
+	}
+	r, err := evidence.Verify(files, evidence.Options{})
+	if err != nil && !errors.Is(err, evidence.ErrInput) { // nothing of it is signed
+		return err
+	}
+	return cliutil.WriteNew(filepath.Join(dir, transcriptFile), func(w io.Writer) error {
+		_, err := paper.Remake(w, files, r)
+		return err
+	})
 }

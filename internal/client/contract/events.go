@@ -116,6 +116,19 @@ func entryOfEvent(c *client.Client, ev *nostr.Event) (Entry, bool) {
 	return e, true
 }
 
+// EntryOf returns what a verified 30090 event says, as far as it is not sealed;
+// false if it is none.
+func EntryOf(ev *nostr.Event) (Entry, bool) {
+	if niptemp.CheckEntry(ev) != nil {
+		return Entry{}, false
+	}
+	e := entryWith(ev, ev.Content)
+	if e.Sealed {
+		e.Content, e.Unreadable = "", true
+	}
+	return e, true
+}
+
 // entryWith returns an entry of which text is the content, decrypted
 // where it is sealed.
 func entryWith(ev *nostr.Event, text string) Entry {

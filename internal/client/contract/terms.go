@@ -72,6 +72,35 @@ func (o Offer) needsAPI() bool {
 	})
 }
 
+// Signed returns a contract and its moves as its signed states have them. What is
+// somebody's word beside them stays: names, and a decision without an event.
+func Signed(c Contract, states []*nostr.Event, order map[string]niptemp.OrderItem) (Contract, []Move) {
+	state, moves := Replay(states, order)
+	if c.Stateless = state == nil; c.Stateless {
+		c.Status, c.Offered, c.Agreed = "", niptemp.Terms{}, niptemp.Terms{}
+		return c, moves
+	}
+	was := c
+	c.Poster.PubKey, c.Worker.PubKey, c.Status, c.UpdatedAt = state.Poster, state.Worker, string(state.Status), state.CreatedAt
+	c.Offered, c.Agreed = termsOf(states, state.Poster, state.Worker)
+	c.Decided, c.DecidedNote, c.DecidedEvent = "", "", ""
+	c.replayed(moves)
+	if was.Decided != "" && was.DecidedEvent == "" && c.Decided == "" {
+		c.Status, c.UpdatedAt, c.Decided, c.DecidedNote = was.Status, was.UpdatedAt, was.Decided, was.DecidedNote
+	}
+	c.Poster.AgentID, c.Worker.AgentID = cmp.Or(was.Poster.AgentID, c.Poster.AgentID), cmp.Or(was.Worker.AgentID, c.Worker.AgentID)
+	c.Arbitrator.PubKey = cmp.Or(c.Arbitrator.PubKey, was.Arbitrator.PubKey)
+	return c, moves
+}
+
+// replayed sets what moves say of a contract beside its state.
+func (c *Contract) replayed(moves []Move) {
+	begins := func(m Move) bool { return m.Follows && m.From == "" && m.To == string(niptemp.Open) }
+	c.Unproven = !slices.ContainsFunc(moves, begins)
+	c.describe(moves)
+	c.settled(moves)
+}
+
 // Agreed returns what the state events of a poster and a worker agree on.
 func Agreed(moves []*nostr.Event, poster, worker string) niptemp.Terms {
 	_, agreed := termsOf(moves, poster, worker)

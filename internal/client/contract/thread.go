@@ -242,10 +242,7 @@ func (g *gathering) fill(t *Thread) {
 	g.arrived(moves, home)
 	if !t.API && state != nil {
 		t.Contract.Status, t.Contract.UpdatedAt = string(state.Status), state.CreatedAt
-		begins := func(m Move) bool { return m.Follows && m.From == "" && m.To == string(niptemp.Open) }
-		t.Contract.Unproven = !slices.ContainsFunc(moves, begins)
-		t.Contract.describe(moves)
-		t.Contract.settled(moves)
+		t.Contract.replayed(moves)
 	}
 	seen := map[string]bool{}
 	for i, a := range g.apis {

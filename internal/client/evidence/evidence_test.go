@@ -208,7 +208,7 @@ func TestWholeThreadHolds(t *testing.T) {
 	r := th.report(Options{Relay: relay.Pub})
 	want(t, r, map[string]Outcome{
 		"signatures": OK, "one contract": OK, "shapes": OK, "states follow": OK, "parties": OK, "id": OK, "order": OK, "withdrawals": OK,
-		"disclosed texts": OK, "gaps": NotChecked, "sealed texts": "", "transcript": NotChecked,
+		"disclosed texts": OK, "gaps": NotChecked, "sealed texts": "",
 	})
 	if !r.Holds() || r.Contract != th.id || r.Poster != poster.Pub || r.Worker != worker.Pub || r.Status != "disputed" || r.Relay != relay.Pub ||
 		len(r.Disclosed) != 1 || r.Disclosed[0].Content != "in the cedar box" || r.Entries != 3 || r.Moves != 4 || r.Sealed != 1 {

@@ -24,6 +24,9 @@ const (
 	OrderFile     = "order.json"
 	SealedList    = "sealed.json"
 	DisclosureDir = "disclosed"
+	// The transcript, and what it is made of beside signed events.
+	TranscriptFile = "transcript.md"
+	UnsignedFile   = "transcript.json"
 )
 
 // Bounds of what is read. A thread has at most what a relay's API lists.
@@ -43,6 +46,8 @@ type Files struct {
 	Events      []byte            // one event a line
 	Order       []byte            // nil for none
 	Sealed      []byte            // nil for none
+	Transcript  []byte            // the same, and
+	Unsigned    []byte            // what it is made of beside events
 	Disclosures map[string][]byte // by name of the file
 }
 
@@ -63,8 +68,12 @@ func Read(path string) (Files, error) {
 	} else if err != nil {
 		return f, err
 	}
-	for name, into := range map[string]*[]byte{OrderFile: &f.Order, SealedList: &f.Sealed} {
-		if *into, err = readAtMost(filepath.Join(path, name), maxOrderBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for name, into := range map[string]*[]byte{OrderFile: &f.Order, SealedList: &f.Sealed, TranscriptFile: &f.Transcript, UnsignedFile: &f.Unsigned} {
+		most := int64(maxOrderBytes)
+		if name == TranscriptFile || name == UnsignedFile {
+			most = maxEventsBytes
+		}
+		if *into, err = readAtMost(filepath.Join(path, name), most); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return f, err
 		}
 	}

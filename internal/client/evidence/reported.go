@@ -43,6 +43,9 @@ func (c *checking) order() {
 	if err == nil {
 		err = wire.Verify(ev)
 	}
+	if err == nil {
+		c.r.order, c.r.places = ev, map[string]niptemp.OrderItem{}
+	}
 	switch {
 	case err != nil:
 		k.fail("its event: %v", err)
@@ -77,6 +80,7 @@ func (c *checking) order() {
 			k.fail("number %d, event %s, is not here", item.N, item.ID)
 		}
 		stands[item.ID] = true
+		c.r.places[item.ID] = item
 	}
 	for _, ev := range slices.Concat(c.states, c.entries) {
 		if !stands[ev.ID] {
@@ -195,9 +199,27 @@ type Report struct {
 	Checks   []Check `json:"checks"`
 	// Relay is the key whose signed order of arrival counts, in hex; "" for none.
 	Relay string `json:"order_pubkey,omitempty"`
-	// Disclosed are the sealed entries whose texts were proved.
+	// Disclosed are the sealed entries whose texts were opened.
 	Disclosed []contract.Entry `json:"-"`
+
+	events []*nostr.Event
+	byID   map[string]*nostr.Event
+	order  *nostr.Event
+	places map[string]niptemp.OrderItem
 }
+
+// Events are those that were verified, each once, in the order of the file.
+func (r Report) Events() []*nostr.Event { return r.events }
+
+// Event returns one of them by its id; nil for none.
+func (r Report) Event(id string) *nostr.Event { return r.byID[id] }
+
+// OrderEvent is what somebody signed on the order of arrival; nil for none. Whether
+// it counts is said by Relay.
+func (r Report) OrderEvent() *nostr.Event { return r.order }
+
+// Places are where events stand by it.
+func (r Report) Places() map[string]niptemp.OrderItem { return r.places }
 
 // Proved reports whether nothing that was looked at is without a proof.
 func (r Report) Proved() bool {

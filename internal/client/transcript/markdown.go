@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"text/template"
 	"time"
@@ -99,6 +100,11 @@ func records(t contract.Thread) []record {
 		}
 	}
 	return contract.Arrange(all, func(r *record) contract.Place { return r.Place })
+}
+
+// Named reports whether the parties agreed on the key that signed the order.
+func (x transcript) Named() bool {
+	return slices.Contains(x.Contract.Agreed.OrderKeys(), x.Order.Event.PubKey)
 }
 
 // Tally counts what the record has, and says what it may lack.

@@ -28,6 +28,47 @@ func orderOf(t *testing.T, o Order) []niptemp.OrderItem {
 	return items
 }
 
+// rotated holds the relay's key and a former one.
+type rotated struct{ storetest.Signer }
+
+func (r rotated) SignAs(pubkey string, ev *nostr.Event) error {
+	if was := storetest.NewKey("relay"); pubkey == was.Pub {
+		return ev.Sign(was.Secret)
+	}
+	return r.Signer.SignAs(pubkey, ev)
+}
+
+// TestOrderByTheKeyThatIsAgreed: an offer names the relay's key for the order; it
+// signs with that one after a rotation too, as long as it has it.
+func TestOrderByTheKeyThatIsAgreed(t *testing.T) {
+	w := newWorld(t)
+	posts, works := w.provision("anna", anna), w.provision("will", will)
+	id := w.in(posts, works, niptemp.Accepted)
+	was, is := storetest.NewKey("relay"), storetest.NewKey("relay's next")
+	if got := must[Contract](t)(w.Get(t.Context(), posts, id)); got.Agreed.Order == nil || *got.Agreed.Order != was.Pub || got.Offered.Order == nil {
+		t.Errorf("agreed is %+v", got.Agreed)
+	}
+	later := w.in(posts, works, niptemp.Open)
+	by := func(id string) string {
+		ev, err := wire.ParseEvent(must[Order](t)(w.Order(t.Context(), posts, id)).Event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ev.PubKey
+	}
+	w.threads.relayKeys = rotated{storetest.Signer{Key: is}}
+	if got := by(id); got != was.Pub {
+		t.Errorf("after a rotation the order is by %s, want %s", got, was.Pub)
+	}
+	if got := by(later); got != is.Pub {
+		t.Errorf("the order of an offer is by %s, want %s", got, is.Pub)
+	}
+	w.threads.relayKeys = storetest.Signer{Key: is}
+	if got := by(id); got != is.Pub {
+		t.Errorf("without the former secret it is by %s, want %s", got, is.Pub)
+	}
+}
+
 // TestFourStepsInOneSecond: the worked example, written over the API within one
 // second, is listed in the order of writing and dated correctly.
 func TestFourStepsInOneSecond(t *testing.T) {

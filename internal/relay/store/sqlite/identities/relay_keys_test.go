@@ -74,7 +74,7 @@ func TestFormerRelayKeyComesBack(t *testing.T) {
 }
 
 // TestContractsNamingAKey counts contracts that have no end and name the key as
-// their expirer, in a head or in history, and no others.
+// their expirer or for their order, in a head or in history, and no others.
 func TestContractsNamingAKey(t *testing.T) {
 	s := storetest.MustOpen(t)
 	relay, other := storetest.NewKey("relay").Pub, storetest.NewKey("other").Pub
@@ -108,4 +108,6 @@ func TestContractsNamingAKey(t *testing.T) {
 	naming(1)
 	state(alice, hex, "completed", "submitted", bob)
 	naming(0)
+	state(alice, "ordered", "open", "", bob, nostr.Tag{"order", relay})
+	naming(1)
 }
