@@ -411,6 +411,9 @@ func TestSealedEntriesOfTheArbitrator(t *testing.T) {
 	if !r.Holds() || len(r.Disclosed) != 1 {
 		t.Errorf("%+v", r)
 	}
+	about := write(nil)
+	about.add(worker, nostr.KindDeletion, "", nostr.Tag{"e", strings.Repeat("0", 64)})
+	want(t, about.report(Options{}), map[string]Outcome{"withdrawals": OK})
 	closed := write(nil)
 	closed.files.Disclosures = nil
 	want(t, closed.report(Options{}), map[string]Outcome{"order": OK, "disclosed texts": "", "sealed texts": NotChecked})
