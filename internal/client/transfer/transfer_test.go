@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/clienttest"
+	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/http/bridgetest"
 	"engramd/nips/nipae"
 	"engramd/nips/niptemp"
@@ -127,6 +129,38 @@ func TestTransfer(t *testing.T) {
 		t.Errorf("the owner: %+v", got)
 	}
 	mustBeAlike(t, agent, a.URL, b.URL)
+}
+
+// A target whose rate or whose bytes of an hour are used up is waited for: each
+// event goes once there is room for it.
+func TestTransferWaitsForTheRate(t *testing.T) {
+	now := time.Now().Unix()
+	var life []*nostr.Event
+	for i := range int64(15) {
+		life = append(life, clienttest.EngramAt(t, "agent", "owner", nipae.Slug(fmt.Sprintf("mem/%c", 'a'+i)), "x", now-500+i))
+	}
+	has := clienttest.StartHoard(t, &clienttest.Hoard{Events: life})
+	target, refused := &clienttest.Hoard{}, map[string]bool{}
+	var mu sync.Mutex
+	limiting := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		for f, ok := c.Read(); ok; f, ok = c.Read() {
+			mu.Lock()
+			first := f.Label == wire.LabelEvent && !refused[f.Event.ID]
+			if first {
+				refused[f.Event.ID] = true
+			}
+			mu.Unlock()
+			if first {
+				c.Send(wire.AppendOK(nil, f.Event.ID, false, "rate-limited: one address may store 1048576 bytes an hour here; slow down"))
+				continue
+			}
+			target.Answer(c, f)
+		}
+	}})
+	got := move(t, who(t, "agent"), []string{has}, []string{limiting}, nil).Targets[0]
+	if !got.UpToDate() || got.Sent != len(life) || target.Count() != len(life) || len(refused) != len(life) {
+		t.Errorf("%+v; %d of %d arrived, %d were refused first", got, target.Count(), len(life), len(refused))
+	}
 }
 
 // Among the events that a target accepted, older versions are counted; refused
