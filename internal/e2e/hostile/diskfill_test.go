@@ -70,6 +70,9 @@ func TestAttack_DiskFill(t *testing.T) {
 	if refusal != "error: the relay keeps the room that is left for keys that it has known for a day" {
 		t.Errorf("many addresses: %q", refusal)
 	}
+	if n, err := relay.Metric("engramd_room_bytes"); err != nil || n != most {
+		t.Errorf("engramd_room_bytes is %v, %v", n, err)
+	}
 	victim := dialFrom(t, relay, "198.51.100.1")
 	for i := range 3 {
 		if ok, err := victim.Publish(relaytest.Note(known, rig.Now()-int64(i), strings.Repeat("mine ", 40_000))); err != nil || !ok.True {

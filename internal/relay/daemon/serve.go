@@ -229,6 +229,8 @@ func (p *process) sizes() metrics.Sizes {
 		Database:    func() int64 { database, _ := p.store.Sizes(); return database },
 		WAL:         func() int64 { _, wal := p.store.Sizes(); return wal },
 		Free:        func() int64 { return freeBytes(dir) },
+		Room:        func() int64 { return p.rules.room.Bounds().Max },
+		Reserve:     func() int64 { return p.rules.room.Bounds().Reserve },
 		MemoryLimit: p.memory.Limit, MemoryNeeded: p.memory.Needed,
 	}
 }

@@ -149,6 +149,9 @@ type Sizes struct {
 	Database func() int64 // main database file
 	WAL      func() int64 // write-ahead log
 	Free     func() int64 // free space of the file system the data folder is on
+	// Room is what the database may take, 0 is no limit, and Reserve the last of it
+	// that is kept for known keys.
+	Room, Reserve func() int64
 	// MemoryLimit and MemoryNeeded are those of the process.
 	MemoryLimit, MemoryNeeded func() int64
 }
@@ -158,6 +161,8 @@ func (m *Metrics) WatchSizes(s Sizes) {
 	m.registry.onScrape("engramd_database_bytes", "Size of the database file.", s.Database)
 	m.registry.onScrape("engramd_wal_bytes", "Size of the write-ahead log.", s.WAL)
 	m.registry.onScrape("engramd_disk_free_bytes", "Free space of the file system that holds the data folder.", s.Free)
+	m.registry.onScrape("engramd_room_bytes", "Room that the database has in all (store.max_bytes); 0 is no limit.", s.Room)
+	m.registry.onScrape("engramd_room_reserve_bytes", "The last of that room, which is kept for known keys.", s.Reserve)
 	m.registry.onScrape("engramd_memory_limit_bytes", "Memory that the process keeps below (limits.memory); 0 is no limit.", s.MemoryLimit)
 	m.registry.onScrape("engramd_memory_needed_bytes", "Memory in use, garbage not counted; above nine tenths of the limit, REQ and COUNT are refused.", s.MemoryNeeded)
 }

@@ -52,6 +52,13 @@ func (r *Room) SetBounds(b RoomBounds) {
 	r.bounds = b
 }
 
+// Bounds are those in force.
+func (r *Room) Bounds() RoomBounds {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bounds
+}
+
 // left returns what is left, and the bounds. Where it cannot be told, there is
 // room: the database has the last word.
 func (r *Room) left(ctx context.Context) (int64, RoomBounds) {
