@@ -68,15 +68,6 @@ func (s *state) saying(clock int64, beat bool) *word {
 	return &word{clock: clock, number: s.number, hash: hash, beat: beat}
 }
 
-// outcome is what is known of a question which log the members have read.
-type outcome uint8
-
-const (
-	undisputed outcome = iota
-	mostDiffer         // more than half of the members have read another log than this one
-	noMajority         // no log is that of more than half
-)
-
 var (
 	// ErrWentBack means that the log gave a number that it had given before.
 	ErrWentBack = errors.New("the log has lost what it had acknowledged")
@@ -119,16 +110,10 @@ func (s *state) hear(h *header) {
 	}
 }
 
-// settle counts who has read this log, once a member has read another one. Who
-// agrees has said so of the message with which the question came up, or a later
-// one. Members that do not answer count as long as others do (counts), and a
-// heartbeat of who differs says nothing. The majority goes on, and who differs from
-// it has no say any more.
-func (s *state) settle() {
-	if s.dispute == 0 {
-		return
-	}
-	agree, differ, all := 0, 0, 0
+// tally counts who has read this log, once a member has read another one. Who agrees
+// has said so of the message with which the question came up, or a later one.
+// Members that do not answer count as long as they are there (counts).
+func tally(s *state) (agree, differ, all int) {
 	for i, m := range s.members {
 		switch {
 		case m.silenced:
@@ -142,26 +127,29 @@ func (s *state) settle() {
 		}
 		all++
 	}
-	switch {
-	case 2*agree > all:
-		for i := range s.members {
-			m := &s.members[i]
-			m.silenced, m.differs = m.silenced || m.differs, false
-		}
-		s.dispute = 0
-	case 2*differ > all:
-		s.outcome = mostDiffer
-	case agree+differ == all:
-		s.outcome = noMajority
+	return agree, differ, all
+}
+
+// settle ends the question once the majority agrees: who differs from it has no say
+// any more.
+func (s *state) settle() {
+	if agree, _, all := tally(s); s.dispute == 0 || 2*agree <= all {
+		return
 	}
+	for i := range s.members {
+		m := &s.members[i]
+		m.silenced, m.differs = m.silenced || m.differs, false
+	}
+	s.dispute = 0
 }
 
 // proven returns why a node cannot go on with the log that it reads, nil if it can.
 func (s *state) proven(id NodeID) error {
+	agree, differ, all := tally(s)
 	switch i, member := s.find(id); {
-	case s.outcome == mostDiffer, member && s.members[i].silenced:
+	case s.dispute > 0 && 2*differ > all, member && s.members[i].silenced:
 		return fmt.Errorf("%w than this node, up to message %d", ErrOtherLog, s.number)
-	case s.outcome == noMajority:
+	case s.dispute > 0 && agree+differ == all:
 		return fmt.Errorf("%w, as of message %d", ErrLogs, s.number)
 	}
 	return nil

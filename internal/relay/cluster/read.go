@@ -169,24 +169,13 @@ func (r *reading) begin(whole bool) {
 	r.steps = append(r.steps, st)
 }
 
-// miss notices that batches of a member were never read here. A sender has so many
-// on its way at most, and none before its Join was read: a larger gap cannot be mended
-// by what it appends again.
+// miss says once of a boot of a member that batches of it were never read here: what
+// it appends again cannot mend that.
 func (r *reading) miss() {
-	if r.became != voidGap {
-		return
-	}
-	name, last := "", uint64(0)
-	if i, found := r.seen.find(r.from.node); found {
-		m := &r.seen.members[i]
-		if name = m.name; m.boot == r.from.boot {
-			last = m.counter + mostUnread
-		}
-	}
-	if key := (sender{r.from.node, r.from.boot}); r.from.counter > max(last, 1) && r.missed != key {
+	if key := (sender{r.from.node, r.from.boot}); r.became == voidMissed && r.missed != key {
 		r.missed = key
 		r.o.Logger.Error("batches of a member are missing here, and all that it sends is void: members have read different logs",
-			"member", name, "message", r.m.Number, "batch", r.from.counter, "taken", last)
+			"member", key.node, "message", r.m.Number, "batch", r.from.counter)
 	}
 }
 

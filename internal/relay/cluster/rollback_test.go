@@ -132,7 +132,7 @@ func TestRollingBackFindsEveryFault(t *testing.T) {
 		"NoHold":        {NoHold: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(8) {
+			for seed := range uint64(24) {
 				for behind := range 2 {
 					var problems []string
 					synctest.Test(t, func(*testing.T) { problems = rollBack(seed, behind, f) })

@@ -31,7 +31,6 @@ type state struct {
 	// From proofVersion on:
 	trail   trail
 	dispute uint64 // the message with which it came up that a member has read another log, 0 for none
-	outcome outcome
 
 	faults Faults // not stored
 }
@@ -121,6 +120,7 @@ const (
 	voidBoot    verdict = "earlier boot"
 	voidRepeat  verdict = "repeated"
 	voidGap     verdict = "gap"
+	voidMissed  verdict = "gap that nothing fills" // batches of its sender were never read here
 )
 
 // pass moves on to a message, and the time to when it came.
@@ -165,7 +165,8 @@ func (s *state) judge(h header) verdict {
 		return isMark
 	}
 	var boot, counter uint64
-	if i, found := s.find(h.node); found {
+	i, found := s.find(h.node)
+	if found {
 		boot, counter = s.members[i].boot, s.members[i].counter
 	} else if v := s.admit(h); v != taken {
 		return v
@@ -180,6 +181,8 @@ func (s *state) judge(h header) verdict {
 		return voidBoot
 	case h.counter <= counter:
 		return voidRepeat
+	case found && h.counter > counter+1 && (h.boot > boot || h.counter > counter+mostUnread): // before its Join, or with more on its way than may be
+		return voidMissed
 	case h.counter > counter+1:
 		return voidGap
 	}

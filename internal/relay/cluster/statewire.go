@@ -71,7 +71,7 @@ func appendProof(b []byte, s *state) []byte {
 	}
 	b = append(b, s.trail.hash[:]...)
 	b = appendList(b, s.trail.last, func(b []byte, h trailHash) []byte { return append(b, h[:]...) })
-	return append(binary.AppendUvarint(b, s.dispute), byte(s.outcome))
+	return binary.AppendUvarint(b, s.dispute)
 }
 
 func (r *reader) proof(s *state) {
@@ -89,8 +89,7 @@ func (r *reader) proof(s *state) {
 		copy(h[:], r.Take(uint64(len(h))))
 		return h
 	})
-	s.dispute, s.outcome = r.Uvarint(), outcome(r.Byte())
-	r.Bad = r.Bad || s.outcome > noMajority
+	s.dispute = r.Uvarint()
 }
 
 // unmarshalState reads what marshal wrote, and nothing else.

@@ -30,12 +30,6 @@ func clusterFaults(env []string) (f cluster.Faults) {
 		f.IgnoreCounters = true
 	case "epochs":
 		f.IgnoreEpochs = true
-	case "numbers":
-		f.IgnoreNumbers = true
-	case "trails":
-		f.IgnoreTrails = true
-	case "stamps":
-		f.TrustStamps = true
 	}
 	return f
 }
