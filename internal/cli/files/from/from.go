@@ -136,8 +136,12 @@ func Import(ctx context.Context, env *cliutil.Env, path string, f Options, yes b
 	if status.Partial && yes {
 		return env.Report(status, fmt.Errorf("%w: what it has may be where this would be written, and nothing is written", silent(status)))
 	}
-	in.steps = foreign.Plan(found.Items, held(listing), stamp)
+	there := held(listing)
+	in.steps = foreign.Plan(found.Items, there, stamp)
 	in.guard(f.Allow)
+	if err := in.external(there); err != nil {
+		return err
+	}
 	if yes {
 		err = opened.Copies.InBulk(ctx, func() error { return in.write(ctx) })
 		if ctx.Err() != nil {
