@@ -70,3 +70,32 @@ func TestOthersWordsStayExternalByEveryWay(t *testing.T) {
 	_ = c.session.Close()
 	c.ended()
 }
+
+// TestReviewMarksWhatCameAfterOthersWords: whoever looks at a plan sees what of it was
+// written in a session that had been shown somebody else's words.
+func TestReviewMarksWhatCameAfterOthersWords(t *testing.T) {
+	p := newCorrecting(t)
+	c := startMCPIn(t, relaytest.Agent(), p.env, "--owner", relaytest.Owner().Pub, "--relay", p.relay.URL, "--tools", "memory,mind")
+	note := func(text string) string {
+		return reply(t, c.call("memory_note", map[string]any{"text": text}, false))["slug"].(string)
+	}
+	before := note("Ana painted a boat.")
+	p.does("The lighthouse wants to be obeyed.", "mem", "set", "web/page", "-", "--trust", "external")
+	c.call("memory_read", map[string]any{"slug": "web/page"}, false)
+	after := note("Ana painted a second boat.")
+	_ = c.session.Close()
+	c.ended()
+
+	plan := reply(t, p.does("", "mind", "prepare", "--json"))["plan"].(string)
+	ops := fmt.Sprintf(`[{"op":"write","slug":"mem/one","text":"One boat is painted.","derived_from":[%q]},{"op":"write","slug":"mem/two","text":"Two boats are painted.","derived_from":[%q]}]`, before, after)
+	id := reply(t, p.does(ops, "mind", "commit", plan, "-", "--propose", "--json"))["plan"].(string)
+	one, two, _ := strings.Cut(p.does("", "mind", "review", id), "\n2  ")
+	const mark = "written after somebody else's words were shown: mem/web/page"
+	if strings.Contains(one, mark) || strings.Count(two, mark) != 2 { // the fact, and the episode
+		t.Errorf("%s\n2  %s", one, two)
+	}
+	p.does("", "mind", "review", id, "--accept", "all")
+	if got := p.does("", "mem", "get", "two"); !strings.Contains(got, "after_reading: [mem/web/page]") {
+		t.Errorf("%s", got)
+	}
+}

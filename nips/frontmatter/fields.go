@@ -9,7 +9,7 @@ import (
 
 // order is the order of the keys that this package knows, which is that in
 // which Render writes them.
-var order = []string{"name", "title", "type", "description", "tags", "who", "when", "session", "project", "created", "expires", "source", "trust",
+var order = []string{"name", "title", "type", "description", "tags", "who", "when", "session", "after_reading", "project", "created", "expires", "source", "trust",
 	"salience", "decay", "emotion", "derived_from", "supersedes", "contradicts", "supports", "causes", "inspired_by", "related_to",
 	"state", "path", "pin", "consolidated", "due", "every", "until", "snoozed", "trigger", "where", "action", "when_doing",
 	"propose", "slug", "base", "version", "vouch", "why"}
@@ -64,16 +64,19 @@ type Fields struct {
 	Tags, Who   []string
 	When        Moment // of the event, if it is not Created
 	Session     string
-	Project     string // of whose memory it is, as its slug names it below mem/projects/
-	Created     Moment
-	Source      string
-	Trust       Trust
-	Salience    float64 // 0 to 1
-	HasSalience bool    // it was set
-	Decay       float64
-	Emotion     [8]float64 // by Emotions, each 0 to 1
-	Relations   []Relation
-	State       State
+	// AfterReading names what of somebody else's words had been shown in the session that
+	// wrote it.
+	AfterReading []string
+	Project      string // of whose memory it is, as its slug names it below mem/projects/
+	Created      Moment
+	Source       string
+	Trust        Trust
+	Salience     float64 // 0 to 1
+	HasSalience  bool    // it was set
+	Decay        float64
+	Emotion      [8]float64 // by Emotions, each 0 to 1
+	Relations    []Relation
+	State        State
 
 	Path         string // where another tool had it
 	Pin          bool
@@ -117,7 +120,7 @@ func (d Doc) read() (Fields, []Fault) {
 	}
 	f := Fields{
 		Type: oneOf(&r, "type", Types, Semantic), Name: r.text("name"), Title: r.text("title"), Description: r.text("description"),
-		Tags: r.list("tags"), Who: r.list("who"), When: r.moment("when"), Session: r.text("session"), Project: r.text("project"), Created: r.moment("created"),
+		Tags: r.list("tags"), Who: r.list("who"), When: r.moment("when"), Session: r.text("session"), AfterReading: r.list(keyAfter), Project: r.text("project"), Created: r.moment("created"),
 		Source: r.text("source"), Trust: r.trust(), State: oneOf(&r, "state", States, Active),
 		Path: r.text("path"), Pin: r.truth("pin"), Consolidated: r.moment("consolidated"),
 		Due: r.moment("due"), Until: r.moment("until"), Snoozed: r.moment("snoozed"), Every: r.text("every"),

@@ -123,13 +123,14 @@ const (
 	keyCreated      = "created"
 	keySource       = "source"
 	keySession      = "session"
+	keyAfter        = "after_reading"
 	keyProject      = "project"
 	keyConsolidated = "consolidated"
 	keyTrust        = "trust"
 )
 
 // kept are the stamped fields that a text may have only as its head has them.
-var kept = []string{keyCreated, keySource, keySession, keyConsolidated}
+var kept = []string{keyCreated, keySource, keySession, keyAfter, keyConsolidated}
 
 // Claims returns which keys of a text that is to be written as it stands claim
 // more than the head it replaces (nil: there is none) grants: another created,
@@ -160,6 +161,9 @@ type Stamp struct {
 	Now     time.Time
 	Source  string // "" for none
 	Session string // "" for none
+	// AfterReading names what of somebody else's words the session was shown before; what
+	// the head says stands beside it.
+	AfterReading []string
 	// Project is of whose memory a text is that does not say so itself; "" for none.
 	Project string
 	// Most is the most trust that this way gives: Observed for the agent's own
@@ -180,10 +184,11 @@ func Stamped(d Doc, head *Doc, s Stamp) (string, error) {
 	if s.Reset {
 		trust = s.Most
 	}
-	consolidated := Remove(keyConsolidated)
+	consolidated, after := Remove(keyConsolidated), s.AfterReading
 	if head != nil {
 		if !s.Reset {
 			trust = trust.Lower(head.Trust())
+			after = slices.Concat(head.Fields().AfterReading, after)
 		}
 		if v, ok := head.Value(keyCreated); ok {
 			created = timely(v)
@@ -196,7 +201,7 @@ func Stamped(d Doc, head *Doc, s Stamp) (string, error) {
 	if _, said := d.Value(keyProject); !said && s.Project != "" {
 		changes = append(changes, Set(keyProject, String(s.Project)))
 	}
-	return d.Edit(append(changes, stampOf(keySession, s.Session), Set(keyCreated, created), stampOf(keySource, s.Source),
+	return d.Edit(append(changes, stampOf(keySession, s.Session), readOf(after), Set(keyCreated, created), stampOf(keySource, s.Source),
 		Set(keyTrust, String(trust.String())), consolidated)...)
 }
 
@@ -224,6 +229,23 @@ func Dated(d Doc, at Moment, was ...Moment) (string, error) {
 func timely(v Value) Value {
 	_, v.bare = ParseMoment(v.scalar)
 	return v
+}
+
+// maxRead is how many names of what was read before stand in a text: the last ones.
+const maxRead = 5
+
+func readOf(names []string) Change {
+	var all []string
+	for _, name := range slices.Backward(names) {
+		if len(all) < maxRead && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	if len(all) == 0 {
+		return Remove(keyAfter)
+	}
+	slices.Reverse(all)
+	return Set(keyAfter, Strings(all...))
 }
 
 func stampOf(key, text string) Change {

@@ -110,6 +110,33 @@ func TestStampedRaisesNothing(t *testing.T) {
 	}
 }
 
+// What had been read before is stamped beside what the head says of that, the last ones; a
+// text cannot choose it.
+func TestStampedAfterReading(t *testing.T) {
+	head := Parse("---\nafter_reading: [mem/a, mem/b]\n---\ny")
+	for name, tc := range map[string]struct {
+		head  *Doc
+		read  []string
+		reset bool
+		want  string
+	}{
+		"nothing":              {nil, nil, false, ""},
+		"something":            {nil, []string{"mem/c"}, false, "mem/c"},
+		"before":               {&head, nil, false, "mem/a mem/b"},
+		"both":                 {&head, []string{"mem/c", "mem/a"}, false, "mem/b mem/c mem/a"},
+		"many":                 {&head, []string{"1", "2", "3", "4"}, false, "mem/b 1 2 3 4"},
+		"the owner's proposal": {&head, nil, true, ""},
+	} {
+		got, err := Stamped(Parse("---\nafter_reading: [mem/x]\n---\nx"), tc.head, Stamp{Now: time.Unix(1790000000, 0), AfterReading: tc.read, Most: Observed, Reset: tc.reset})
+		if all := strings.Join(Parse(got).Fields().AfterReading, " "); err != nil || all != tc.want {
+			t.Errorf("%s: %q, %v", name, all, err)
+		}
+	}
+	if got := Claims(Parse("---\nafter_reading: [mem/x]\n---\nx"), nil); !slices.Equal(got, []string{"after_reading"}) {
+		t.Errorf("%v", got)
+	}
+}
+
 // Stamping what is stamped already changes no byte.
 func TestStampedTwice(t *testing.T) {
 	s := Stamp{Now: time.Unix(1790000000, 0), Source: "tool:1", Session: "s9", Most: Observed}

@@ -26,6 +26,7 @@ type externals struct {
 	index *recall.Index
 	seen  []seen
 	bytes int
+	names []string // of what was shown, the last ones
 }
 
 type seen struct {
@@ -78,6 +79,39 @@ func (x *externals) take(e client.Entry) {
 	x.bytes += len(e.Text)
 }
 
+// maxNames is how many names of what was shown are kept, and maxName how long one is.
+const (
+	maxNames = 5
+	maxName  = 100
+)
+
+// shows notes that somebody else's words came into the context; nil notes nothing.
+func (x *externals) shows(name string) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	name, _ = piece(frontmatter.OneLine(name), 0, maxName)
+	x.names = append(slices.DeleteFunc(x.names, func(n string) bool { return n == name }), name)
+	x.names = x.names[max(0, len(x.names)-maxNames):]
+}
+
+// shown names what was shown of somebody else's words.
+func (x *externals) shown() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.names)
+}
+
+// read is note for a memory that is shown.
+func (x *externals) read(e client.Entry) {
+	x.note(e)
+	if !e.Slug.IsCore() && frontmatter.Parse(e.Text).Trust() == frontmatter.External {
+		x.shows(string(e.Slug))
+	}
+}
+
 const (
 	// maxSaid is how much of a text is kept as one: what others say may be longer than a
 	// memory. saidAgain is what two parts have in common.
@@ -94,6 +128,9 @@ func (x *externals) said(where string, texts ...string) {
 		return
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(strings.Join(texts, "\n\n"), "\uFFFD"))
+	if text != "" {
+		x.shows(where)
+	}
 	if len(text) < leastSaid {
 		return
 	}

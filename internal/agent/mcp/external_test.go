@@ -147,3 +147,55 @@ func TestSaidIsBounded(t *testing.T) {
 	var none *externals
 	none.said("c", "nobody keeps it")
 }
+
+// What is written after somebody else's words were shown says so, by whatever tool they were
+// shown, and by whatever tool it is written.
+func TestWrittenAfterOthersWords(t *testing.T) {
+	fake, box := &fakeContracts{}, &fakeProposals{}
+	fake.thread = shownThread(fake.PubKey())
+	box.inbox.Items = []proposals.Item{itemAt(0, "mem/a", words("proposed", 40), false), itemAt(1, "mem/b", words("owner", 40), true)}
+	for name, c := range map[string]struct {
+		tool string
+		args args
+		want string // "" for nothing of somebody else's
+	}{
+		"an external memory":           {"memory_read", args{"slug": "page"}, "mem/page"},
+		"an external memory, recalled": {"memory_recall", args{"query": "what does the lighthouse want?"}, "mem/page"},
+		"an external memory, found":    {"memory_search", args{"query": "lighthouse"}, "mem/page"},
+		"a contract":                   {"contract_read", args{"contract_id": "c-1"}, "the contract c-1"},
+		"a proposal":                   {"memory_proposals", args{"id": box.inbox.Items[0].EventID}, "a proposal by ana"},
+		"the owner's proposal":         {"memory_proposals", args{"id": box.inbox.Items[1].EventID}, ""},
+		"the agent's own":              {"memory_read", args{"slug": "own"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := &copying{}
+			p := connect(t, newServer(options{Memory: newFake(), Contracts: fake, Proposals: box, Mind: &Mind{Plans: func(string) Plans { return made }}}))
+			p.call("memory_write", args{"slug": "page", "text": "The lighthouse wants to be obeyed.", "trust": "external"})
+			p.call("memory_write", args{"slug": "own", "text": "Ana keeps bees."})
+			after := func(slug string) string {
+				fields := ask[readOut](p, "memory_read", args{"slug": slug}).Fields
+				if all, ok := fields["after_reading"].([]any); ok {
+					return fmt.Sprint(all[len(all)-1])
+				}
+				return ""
+			}
+			if got := after("own"); got != "" {
+				t.Fatalf("before it was shown: %q", got)
+			}
+			p.call(c.tool, c.args)
+			p.call("memory_write", args{"slug": "new", "text": "Bees sleep in winter."})
+			p.call("memory_append", args{"slug": "own", "text": "Bo keeps none."})
+			noted := ask[map[string]any](p, "memory_note", args{"text": "Bees were seen."})
+			p.call("mind_commit", args{"plan": "p", "operations": []args{{"op": "write", "slug": "mem/x", "text": "Bees."}}})
+			got := []string{after("new"), after("own"), after(fmt.Sprint(noted["slug"])), strings.Join(made.ops[0].Read, ", ")}
+			for i, one := range got {
+				if (one != "") != (c.want != "") || !strings.HasPrefix(one, c.want) {
+					t.Errorf("%d: %q, want %q", i, one, c.want)
+				}
+			}
+			if again := ask[writeOut](p, "memory_write", args{"slug": "new", "text": "Bees sleep in winter."}); again.Outcome != "unchanged" {
+				t.Errorf("the same once more: %+v", again)
+			}
+		})
+	}
+}

@@ -46,7 +46,7 @@ func (s *fileTools) fileAt(ctx context.Context, path anthropicfiles.Path) (clien
 	e, status, err := s.m.session.Read(ctx, slug)
 	switch {
 	case err == nil && anthropicfiles.Of(slug, e.Text) == path:
-		s.m.external.note(e)
+		s.m.external.read(e)
 		return e, status, nil
 	case err == nil && status.Partial:
 		err = client.ErrPartial // another one's: a relay may have a newer version

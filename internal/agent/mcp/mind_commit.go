@@ -43,6 +43,7 @@ func (s *mindTools) mindCommit(ctx context.Context, in commitIn) (commitOut, err
 		return commitOut{}, invalidf("operations is missing: a list, which may be empty.")
 	}
 	for i := range ops {
+		ops[i].Read = s.m.external.shown()
 		ops[i].Copied, _ = s.m.external.copied(ops[i].Text + "\n\n" + ops[i].Description)
 	}
 	r, err := unbroken(ctx, s.m.calls, s.m.calls.memory, plansLock, func(ctx context.Context) (plans.Result, error) {

@@ -174,7 +174,7 @@ func (s *memories) writer(ctx context.Context) *write.Writer {
 	if session != "" {
 		source += ":" + session
 	}
-	w := &write.Writer{Memory: s.session.Writes(), Source: source, Session: session, Clock: s.clock, Copied: s.copied}
+	w := &write.Writer{Memory: s.session.Writes(), Source: source, Session: session, Clock: s.clock, Copied: s.copied, Read: s.external.shown()}
 	if s.session.Source() != nil {
 		w.Holds = func(ctx context.Context, slug string) []string {
 			return recallanswer.Holds(ctx, s.session.Source(), slug)

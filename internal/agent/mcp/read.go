@@ -197,13 +197,13 @@ func (s *memories) entry(ctx context.Context, slug nipae.Slug, when *memory.When
 	var err error
 	if when == nil {
 		if e, status, err = s.session.Read(ctx, slug); err == nil {
-			s.external.note(e)
+			s.external.read(e)
 		}
 	} else {
 		if e, status, err = s.session.At(ctx, slug, *when); err == nil {
 			seen := e
 			seen.Slug += nipae.Slug("@" + e.ID[:min(8, len(e.ID))]) // beside the present text
-			s.external.note(seen)
+			s.external.read(seen)
 		}
 	}
 	if err != nil {

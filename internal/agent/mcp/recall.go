@@ -112,6 +112,7 @@ func (s *readTools) recall(ctx context.Context, in recallIn) (recallOut, error) 
 	}
 	out.Fit, out.Try, out.Block, out.More, out.Others = found.Fit.String(), found.Try, found.Block, found.More, found.Others
 	for _, h := range found.Hits {
+		s.m.shows(h)
 		out.Hits = append(out.Hits, recalledOf(h, in.Detail))
 	}
 	out.Degraded = found.NoMeaning != nil || found.NoOrder != nil
@@ -124,6 +125,13 @@ func (s *readTools) recall(ctx context.Context, in recallIn) (recallOut, error) 
 	out.Intentions = s.m.coming(ctx, found.Coming)
 	s.m.session.Recalled(ctx, found.Hits)
 	return out, nil
+}
+
+// shows notes what a hit shows of somebody else's words.
+func (s *memories) shows(h recallanswer.Hit) {
+	if h.Trust == frontmatter.External {
+		s.external.shows(h.Slug)
+	}
 }
 
 func foundOf(h recallanswer.Hit) foundOut {

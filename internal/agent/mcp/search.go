@@ -53,6 +53,7 @@ func (s *readTools) search(ctx context.Context, in searchIn) (searchOut, error) 
 		}
 		out.Hits, out.Total, out.Terms, out.Others, out.Searched, out.Unreadable = []hitOut{}, f.Total, f.Terms, f.Others, f.Searched, f.State.Unreadable
 		for _, h := range f.Hits {
+			s.m.shows(h.Hit)
 			out.Hits = append(out.Hits, hitOut{foundOf(h.Hit), len(h.Words), view.SnippetsOf(h.Snippets)})
 		}
 		return f.Total, nil

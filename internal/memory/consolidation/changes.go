@@ -30,6 +30,9 @@ func (c *checker) changes() ([]Change, error) {
 			return nil, c.fail(c.opOf(d), "%s: %s", d.slug, reason(err))
 		}
 		ranks[d.slug] = d.rank()
+		if read := d.read(); len(read) > 0 {
+			d.note = joinNotes(d.note, "written after somebody else's words were shown: "+frontmatter.OneLine(strings.Join(read[:min(len(read), maxNamed)], ", ")))
+		}
 		all = append(all, Change{Slug: d.slug, Base: d.base, Old: d.head, New: text, Op: c.opOf(d), Note: d.note})
 	}
 	slices.SortStableFunc(all, func(a, b Change) int {
@@ -62,6 +65,20 @@ func reason(err error) string {
 		return "the text is too long for one memory"
 	}
 	return err.Error()
+}
+
+// read names what of somebody else's words had been shown when a unit, or what it is made
+// from, was written.
+func (d *draft) read() []string {
+	all := slices.Clone(d.fields.AfterReading)
+	for _, s := range d.sources {
+		all = append(all, s.fields.AfterReading...)
+	}
+	if d.write != nil {
+		all = append(all, d.write.Read...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // rank is when a draft is written: the later, the more it takes away.
@@ -118,7 +135,7 @@ func (c *checker) composeNew(d *draft) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return frontmatter.Stamped(frontmatter.Parse(text), head, frontmatter.Stamp{Now: c.o.Now, Source: c.o.Source, Session: c.o.Session, Most: d.trust})
+	return frontmatter.Stamped(frontmatter.Parse(text), head, frontmatter.Stamp{Now: c.o.Now, Source: c.o.Source, Session: c.o.Session, AfterReading: d.read(), Most: d.trust})
 }
 
 func several(key string, all []string) frontmatter.Change {

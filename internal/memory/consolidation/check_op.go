@@ -23,6 +23,7 @@ const (
 	maxTag         = 64
 	maxDescription = 300
 	maxWhy         = 2000
+	maxNamed       = 8 // of what was shown before
 )
 
 // linkable are the relations that link makes: the others say where a unit is from,

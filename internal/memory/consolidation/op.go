@@ -46,6 +46,8 @@ type Op struct {
 	// Copied says whose words the text has, of which who took the operation knows that they
 	// are external; "" knows nothing.
 	Copied string `json:"-"`
+	// Read names what of somebody else's words had been shown before to who thought.
+	Read []string `json:"-"`
 }
 
 // ErrOps is an answer that is no list of operations.

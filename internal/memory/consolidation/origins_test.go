@@ -76,6 +76,29 @@ func TestPlansOfOthersWords(t *testing.T) {
 	}
 }
 
+// What was written after somebody else's words were shown is marked, and what is made of it.
+func TestWrittenAfterOthersWords(t *testing.T) {
+	m := texts{"mem/e1": episode(1, "after_reading: [mem/page]\n", "A boat came."), "mem/e2": episode(2, "", "A boat left."), "mem/old": a("semantic", "created: 2026-01-01\n", "No boat comes.")}
+	p := m.showing(map[string]Role{"mem/e1": Episode, "mem/e2": Episode, "mem/old": Beside})
+	said := write("mem/z", "mem/e2")
+	said.Read = []string{"the contract c-1"}
+	got, err := m.check(t, p, write("mem/x", "mem/e1", "mem/e2"), write("mem/y", "mem/e2"), said, supersede("mem/old", "mem/y"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := map[string]string{}
+	for _, c := range got {
+		notes[c.Slug] = c.Note
+		if after := frontmatter.Parse(c.New).Fields().AfterReading; (len(after) > 0) != (c.Note != "") || len(after) > 0 && !strings.HasSuffix(c.Note, "were shown: "+after[0]) {
+			t.Errorf("%s: %v, %q", c.Slug, after, c.Note)
+		}
+	}
+	const before = "written after somebody else's words were shown: "
+	if want := (map[string]string{"mem/x": before + "mem/page", "mem/e1": before + "mem/page", "mem/y": "", "mem/e2": "", "mem/old": "", "mem/z": before + "the contract c-1"}); !maps.Equal(notes, want) {
+		t.Errorf("%q", notes)
+	}
+}
+
 // told is what texts of somebody else's tell who thinks: one operation on each line, OWN
 // being whatever of the agent's the plan shows.
 var told = []string{

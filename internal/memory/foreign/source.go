@@ -108,7 +108,7 @@ func (s Source) Read(fsys fs.FS, o Options) Result {
 // tool, or who wrote the text, put there means something else: it is kept under
 // another name. trust is none of them, because a text may claim less than it is
 // given and never more (frontmatter.Stamped).
-var ours = append([]string{"who", "session", "created", "source", "salience", "decay", "emotion", "state", "path", "pin", "consolidated",
+var ours = append([]string{"who", "session", "after_reading", "created", "source", "salience", "decay", "emotion", "state", "path", "pin", "consolidated",
 	"due", "every", "until", "snoozed", "trigger", "where", "action", "propose", "slug", "base", "version", "vouch", "why", keyMark}, frontmatter.Relations...)
 
 // foreign returns a text whose front matter has no key of ours: "source" is
@@ -161,7 +161,7 @@ const keyMark = "imported"
 // every way of writing stamps.
 func markOf(text string) string {
 	var without []frontmatter.Change
-	for _, key := range []string{keyMark, "created", "source", "session", "consolidated", "trust"} {
+	for _, key := range []string{keyMark, "created", "source", "session", "after_reading", "consolidated", "trust"} {
 		without = append(without, frontmatter.Remove(key))
 	}
 	plain, err := frontmatter.Parse(text).Edit(without...)

@@ -98,7 +98,7 @@ func (a Answer) Render() (string, error) {
 const originKey = "origin"
 
 // stamped are the fields that accepting sets.
-var stamped = []string{"created", "source", "session", "consolidated", "trust", originKey}
+var stamped = []string{"created", "source", "session", "after_reading", "consolidated", "trust", originKey}
 
 // marked returns the text of an origin as it is kept, with where it is from.
 func (i Item) marked(o Opened) (string, error) {

@@ -132,7 +132,7 @@ func Source(author string) string {
 }
 
 // relations are the fields that name memories of the giver's.
-var relations = []string{"derived_from", "supersedes", "contradicts", "supports", "causes", "inspired_by", "related_to", "consolidated", "session", "superseded_by"}
+var relations = []string{"derived_from", "supersedes", "contradicts", "supports", "causes", "inspired_by", "related_to", "consolidated", "session", "after_reading", "superseded_by"}
 
 // Planted returns the text as a receiver keeps it: it says from which event it is,
 // and nothing of the giver's other memories. Accepting stamps source and trust.

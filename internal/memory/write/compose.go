@@ -198,6 +198,9 @@ func (w *Writer) placed(slug nipae.Slug, d frontmatter.Doc) *Writer {
 // session. Who writes in no session takes none away.
 func (w *Writer) stamp(head *frontmatter.Doc, most frontmatter.Trust) frontmatter.Stamp {
 	s := frontmatter.Stamp{Now: timeOf(w.Clock), Source: w.Source, Session: w.Session, Project: w.Project, Most: most}
+	if most != frontmatter.Told {
+		s.AfterReading = w.Read
+	}
 	if head == nil {
 		return s
 	}
@@ -214,7 +217,7 @@ func (w *Writer) stamp(head *frontmatter.Doc, most frontmatter.Trust) frontmatte
 
 // unstamped returns a text without the fields that every writing sets.
 func unstamped(d frontmatter.Doc) (string, error) {
-	return d.Edit(frontmatter.Remove("created"), frontmatter.Remove("source"), frontmatter.Remove("session"), frontmatter.Remove("consolidated"), frontmatter.Remove("trust"), frontmatter.Remove("expires"))
+	return d.Edit(frontmatter.Remove("created"), frontmatter.Remove("source"), frontmatter.Remove("session"), frontmatter.Remove("after_reading"), frontmatter.Remove("consolidated"), frontmatter.Remove("trust"), frontmatter.Remove("expires"))
 }
 
 // timeOf reads a clock, that of the system where there is none.

@@ -29,6 +29,7 @@ type Writer struct {
 	Memory  Memory
 	Source  string           // who writes: stamped
 	Session string           // stamped; "" for none
+	Read    []string         // what of somebody else's words the session was shown: stamped
 	Project string           // stamped into new episodes; "" for none
 	Clock   func() time.Time // nil means time.Now
 	Copied  Copied           // nil: nothing is known to be copied
