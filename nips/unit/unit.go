@@ -69,6 +69,7 @@ var (
 	Remove      = frontmatter.Remove
 	Render      = frontmatter.Render
 	Set         = frontmatter.Set
+	Shown       = frontmatter.Shown
 	Stamped     = frontmatter.Stamped
 	String      = frontmatter.String
 	Strings     = frontmatter.Strings
