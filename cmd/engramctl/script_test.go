@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,7 +36,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(relaytest.Tests{M: m, Parallel: 4}, map[string]func(){"engramctl": func() {
 		m := ofProcess()
-		m.Slack = slack
+		m.Slack, m.Near = slack, anywhere
 		os.Exit(runProcess(m))
 	}})
 }
@@ -43,6 +44,17 @@ func TestMain(m *testing.M) {
 // slack is what the program is given beyond its times where nothing hangs: the
 // machine is shared.
 const slack = 30 * time.Second
+
+// anywhere lets relays that only lists name be on this machine, where tests have them all.
+func anywhere(netip.AddrPort) bool { return true }
+
+// near is anywhere, unless a script sets FENCED.
+func near(ts *testscript.TestScript) func(netip.AddrPort) bool {
+	if ts.Getenv("FENCED") != "" {
+		return nil
+	}
+	return anywhere
+}
 
 // TestScripts runs the command-line tests in testdata/script. Each has the key
 // files agent.key, owner.key and stranger.key, their public keys in AGENT,
@@ -148,6 +160,7 @@ func ctlOnce(ts *testscript.TestScript, args []string) ctlResult {
 		Terminal: cliutil.Terminal{Stdout: tty, Stderr: tty},
 		KeyCost:  4, // the default takes seconds under the race detector
 		Slack:    slackOf(ts, args),
+		Near:     near(ts),
 		// One harness runs them all, whatever runs the test.
 		Ancestors: func() []processes.Process {
 			return []processes.Process{{ID: "3@1", Name: "sh"}, {ID: "2@1", Name: "claude"}}

@@ -152,8 +152,9 @@ func (c *Conn) authSettled(ctx context.Context) (accepted int, err error) {
 
 // newHTTPClient makes a client that follows no redirect: a signature is for one
 // URL, and one relay must not pass us on to another.
-func newHTTPClient() *http.Client {
+func newHTTPClient(way dialing) *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext, transport.Proxy = way.dial, way.proxy
 	transport.MaxResponseHeaderBytes = 64 << 10
 	return &http.Client{
 		Transport:     transport,

@@ -39,7 +39,7 @@ type Target struct {
 // New makes a client. It connects when something is asked.
 func New(id Identity, o Options) *Client {
 	o = o.withDefaults()
-	return &Client{id: id, o: o, http: &HTTP{id: id, o: o, client: newHTTPClient()}, pool: pool{id: id, o: o, slots: map[string]*slot{}},
+	return &Client{id: id, o: o, http: &HTTP{id: id, o: o, client: newHTTPClient(o.dialingTo(Target{}))}, pool: pool{id: id, o: o, slots: map[string]*slot{}},
 		targets: TargetsOf(o.Relays), silent: silences{at: map[string]time.Time{}}}
 }
 

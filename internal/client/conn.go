@@ -40,11 +40,12 @@ type Conn struct {
 
 // dial connects. ctx bounds the handshake only.
 func dial(ctx context.Context, t Target, id Identity, o Options) (*Conn, error) {
-	dialer := websocket.Dialer{Proxy: http.ProxyFromEnvironment} // no compression: what is read stays bounded
+	way := o.dialingTo(t)
+	dialer := websocket.Dialer{Proxy: way.proxy} // no compression: what is read stays bounded
 	// A handshake heeds the context's deadline, and not that it is cancelled.
 	stop := func() bool { return true }
 	dialer.NetDialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		nc, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		nc, err := way.dial(ctx, network, address)
 		if err == nil {
 			stop = context.AfterFunc(ctx, func() { nc.SetDeadline(time.Unix(1, 0)) })
 		}

@@ -93,7 +93,12 @@ func (h *HTTP) Call(ctx context.Context, t Target, call Call) (answer Reply, err
 func (h *HTTP) exchange(t Target, req *http.Request) (*http.Response, error) {
 	trace := h.o.tracer(t.URL)
 	trace(true, []byte(req.Method+" "+req.URL.String()))
-	resp, err := h.client.Do(req)
+	c := h.client
+	if t.Listed {
+		c = newHTTPClient(h.o.dialingTo(t))
+		req.Close = true
+	}
+	resp, err := c.Do(req)
 	switch {
 	case err != nil && req.Context().Err() != nil:
 		return nil, fmt.Errorf("%w: no answer over HTTP", ErrTimeout)

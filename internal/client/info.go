@@ -113,7 +113,11 @@ type History struct {
 func (c *Client) Info(ctx context.Context, url string) (RelayInfo, error) {
 	ctx, done := c.Operation(ctx)
 	defer done()
-	return InfoOf(ctx, c, TargetsOf([]string{url})[0])
+	t := TargetsOf([]string{url})[0]
+	for _, known := range c.Targets() {
+		t.Listed = t.Listed || known.Listed && known.Canonical == t.Canonical
+	}
+	return InfoOf(ctx, c, t)
 }
 
 // InfoOf is Info within an operation.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -14,6 +16,9 @@ import (
 // tells the direction. Calls come one at a time; frame must not be kept. Frames
 // never hold a secret key or a decrypted text.
 type Trace func(relay string, sent bool, frame []byte)
+
+// Near decides about a relay at an address of this machine or its network.
+type Near func(at netip.AddrPort) bool
 
 // Limits bound what one relay may make us take. Zero means the default.
 type Limits struct {
@@ -87,6 +92,11 @@ type Options struct {
 	Wait  func(ctx context.Context, d time.Duration) error
 	Rand  io.Reader // of nonces; nil means crypto/rand
 	Trace Trace     // nil traces nothing
+	// Resolver resolves names; nil is the system's.
+	Resolver *net.Resolver
+	// Near allows a relay that only the agent's list names at an address of this machine
+	// or its network also where no configured relay is; nil allows none.
+	Near Near
 	// Links gives the log that the writes of the client's identity for an owner go
 	// into, nil for none. nil chains nothing.
 	Links func(c *Client, owner string) Links

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"testing"
 	"time"
@@ -30,7 +31,7 @@ func who(t testing.TB, name string) Identity {
 // clientFor makes a client that is closed with the test. change may be nil.
 func clientFor(t testing.TB, id Identity, relays []string, change func(*Options)) *Client {
 	t.Helper()
-	o := Options{Relays: relays, Timeout: patience, Grace: patience} // the machine is shared
+	o := Options{Relays: relays, Timeout: patience, Grace: patience, Near: anywhere} // the machine is shared, and has all relays
 	if change != nil {
 		change(&o)
 	}
@@ -115,3 +116,6 @@ func (tr *transcript) into(o *Options) {
 func contextWithin(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), d)
 }
+
+// anywhere is client.Options.Near of a test.
+func anywhere(netip.AddrPort) bool { return true }

@@ -17,6 +17,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/cli/terminal"
+	"engramd/internal/client"
 	"engramd/internal/platform/keychain"
 	"engramd/internal/platform/processes"
 	"engramd/internal/platform/service"
@@ -143,19 +144,17 @@ type System struct {
 	Terminal Terminal
 	// KeyCost is the cost of encrypting a key: 2^KeyCost rounds of scrypt. 0 means
 	// 16, which takes 64 MiB and a fraction of a second.
-	KeyCost uint8
-	// Keychain is the system's key store; nil is the system's.
-	Keychain keychain.Store
-	// Self is the path of this program; "" asks the system.
-	Self string
-	// Services runs a relay for this user; nil is the system's.
-	Services service.Manager
+	KeyCost  uint8
+	Keychain keychain.Store  // nil is the system's
+	Self     string          // the path of this program; "" asks the system
+	Services service.Manager // runs a relay for this user; nil is the system's
 	// HookTime is how long a hook may take, but at the start of a session; 0 is
 	// what the profile says.
 	HookTime time.Duration
 	// Slack is added to what relays, other processes and this machine's files are
 	// given: a machine may be busy with other things.
 	Slack time.Duration
+	Near  client.Near // client.Options.Near
 	// Ancestors returns the processes above this one, the nearest first; nil asks
 	// the system.
 	Ancestors func() []processes.Process

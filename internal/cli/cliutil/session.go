@@ -140,7 +140,7 @@ func (e *Env) clientOptions(ctx context.Context) (id client.Identity, o client.O
 		return id, o, s, err
 	}
 	ignore, err := IgnoredRelays(e)
-	return id, client.Options{Relays: s.Relays, Timeout: e.Flags.Timeout, Grace: e.Slack, Trace: e.Trace(),
+	return id, client.Options{Relays: s.Relays, Timeout: e.Flags.Timeout, Grace: e.Slack, Trace: e.Trace(), Near: e.Near,
 		Ignore: ignore, WriteListed: s.Discovery == "write", Decider: s.Decider, Owner: s.Own.Owner, Agent: s.Own.Agent, Named: s.Named || e.Flags.NoDiscovery}, s, err
 }
 

@@ -162,7 +162,7 @@ func keepsAll(ctx context.Context, c *client.Client) func(context.Context) bool 
 	ctx, done := context.WithTimeout(ctx, promisePatience)
 	var asking sync.WaitGroup
 	var without atomic.Bool
-	for _, url := range c.Relays() {
+	for _, url := range c.Options().Relays {
 		asking.Go(func() {
 			info, err := c.Info(ctx, url)
 			if err != nil || info.History == nil {
@@ -277,7 +277,7 @@ func business(ctx context.Context, env *cliutil.Env, c *client.Client) (*client.
 		return nil, err
 	}
 	if t == (bearer.Token{}) {
-		return client.New(c.Identity(), client.Options{Relays: c.Relays(), Timeout: env.Flags.Timeout, Trace: env.Trace()}), nil
+		return client.New(c.Identity(), client.Options{Relays: c.Options().Relays, Timeout: env.Flags.Timeout, Trace: env.Trace()}), nil
 	}
 	return bearer.Bearing(env, t)
 }

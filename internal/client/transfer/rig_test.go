@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func who(t testing.TB, name string) client.Identity {
 // clientFor makes a client that is closed with the test. change may be nil.
 func clientFor(t testing.TB, id client.Identity, relays []string, change func(*client.Options)) *client.Client {
 	t.Helper()
-	o := client.Options{Relays: relays, Timeout: patience, Grace: patience} // the machine is shared
+	o := client.Options{Relays: relays, Timeout: patience, Grace: patience, Near: anywhere} // the machine is shared, and has all relays
 	if change != nil {
 		change(&o)
 	}
@@ -100,3 +101,6 @@ func mustSet(t testing.TB, m *memory.Memory, slug nipae.Slug, text string) clien
 	}
 	return e
 }
+
+// anywhere is client.Options.Near of a test.
+func anywhere(netip.AddrPort) bool { return true }

@@ -127,11 +127,7 @@ func (p *Peer) hides(ctx context.Context, kind int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	o := p.c.Options()
-	nobody, err := NewPeer(id, p.t.URL, o)
-	if err != nil {
-		return false, err
-	}
+	nobody := &Peer{c: client.New(id, p.c.Options()), t: p.t}
 	defer nobody.Close()
 	_, err = nobody.Pages(ctx, nostr.Filter{Kinds: []int{kind}, Limit: 1}, func(*nostr.Event) error { return nil })
 	if errors.Is(err, client.ErrAuth) {
