@@ -1,12 +1,15 @@
 package events_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -170,4 +173,103 @@ func TestAnotherAuthorsHistoryCannotBeDeleted(t *testing.T) {
 	if !isHistory(t, s, v1) {
 		t.Error("the owner deleted the agent's version")
 	}
+}
+
+// A gift wrap goes when its one recipient asks for it (NIP-59), whichever of the two
+// comes first, and does not come back. One that is for several, or for others, and
+// what is no gift wrap stays.
+func TestRecipientsDeleteGiftWraps(t *testing.T) {
+	s := storetest.MustOpen(t)
+	to := func(k storetest.Key) nostr.Tag { return nostr.Tag{"p", k.Pub} }
+	at := int64(0)
+	of := func(kind int, tags ...nostr.Tag) *nostr.Event {
+		at++
+		return carol.Fake(kind, at, storetest.Payload("w"), tags...)
+	}
+	for name, c := range map[string]struct {
+		event *nostr.Event
+		gone  bool
+	}{
+		"for him":                   {of(1059, to(bob)), true},
+		"for him, with a relay":     {of(1059, nostr.Tag{"p", bob.Pub, "wss://relay.example"}, nostr.Tag{"e", nowhere}), true},
+		"for him and another":       {of(1059, to(bob), to(alice)), false},
+		"for him twice":             {of(1059, to(bob), to(bob)), false},
+		"for him and for no key":    {of(1059, nostr.Tag{"p", "x"}, to(bob)), false},
+		"for him, with a bare p":    {of(1059, to(bob), nostr.Tag{"p"}), false},
+		"for another":               {of(1059, to(alice)), false},
+		"for nobody":                {of(1059), false},
+		"a message to him":          {of(4, to(bob)), false},
+		"what an agent's turn cost": {of(44200, to(bob)), false},
+	} {
+		again := *c.event
+		again.Content, again.CreatedAt = storetest.Payload("again"), again.CreatedAt+1000
+		again.ID = again.GetID()
+		outcome, after := store.Duplicate, store.Stored
+		if c.gone {
+			outcome, after = store.Deleted, store.Deleted
+		}
+		put(t, s, c.event, store.Stored)
+		put(t, s, bob.Delete(at+1, c.event.ID, again.ID), store.Stored)
+		if here := isHead(t, s, c.event); here == c.gone {
+			t.Errorf("%s: it is here: %v", name, here)
+		}
+		put(t, s, c.event, outcome)
+		restore(t, s, c.event, outcome)
+		put(t, s, &again, after)
+		restore(t, s, &again, map[bool]store.Outcome{true: store.Deleted, false: store.Duplicate}[c.gone])
+	}
+	wrap := of(1059, to(bob))
+	put(t, s, wrap, store.Stored)
+	wantClass(t, s, "a wrap for its author", bob.Delete(5000, wrap.ID), gate.Deletion)
+	wantClass(t, s, "the wrap again", bob.Delete(5001, wrap.ID), gate.Deletion)
+	own := of(1059, to(bob))
+	put(t, s, own, store.Stored)
+	put(t, s, carol.Delete(5002, own.ID), store.Stored)
+	if isHead(t, s, own) {
+		t.Error("who made it cannot delete it")
+	}
+	wantWhole(t, s)
+}
+
+// A request that takes several transactions keeps gift wraps out from the first on.
+func TestALongDeletionKeepsGiftWrapsOut(t *testing.T) {
+	var s *sqlite.Store
+	wrap := func(k storetest.Key, at int64) *nostr.Event {
+		return carol.Sign(1059, at, storetest.Payload("w"), nostr.Tag{"p", k.Pub})
+	}
+	late, others := wrap(bob, 1), wrap(alice, 2)
+	tags := nostr.Tags{}
+	for i := range 2500 {
+		tags = append(tags, nostr.Tag{"e", fmt.Sprintf("%064x", i)})
+	}
+	request := bob.Sign(5, 1000, "", append(tags, nostr.Tag{"e", late.ID}, nostr.Tag{"e", others.ID})...)
+	var came []store.Pending
+	s = storetest.MustOpen(t, func(o *sqlite.Options) {
+		o.OnCommit = func(batch []store.Committed) {
+			for _, c := range batch {
+				if c.Event.ID != request.ID {
+					continue
+				}
+				if n := rows(t, s, "deleted_ids"); n > 600 {
+					t.Errorf("%d rows are written with the request: the test says little", n)
+				}
+				for i, ev := range []*nostr.Event{late, others} {
+					p, err := s.Begin(client(t, "192.0.2.2", uint64(i)), ev, store.PutOptions{})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					came = append(came, p)
+				}
+			}
+		}
+	})
+	put(t, s, request, store.Stored)
+	for i, want := range []store.Outcome{store.Deleted, store.Stored} {
+		if r := came[i].Wait(); r.Outcome != want {
+			t.Errorf("number %d: %+v", i, r)
+		}
+	}
+	put(t, s, late, store.Deleted)
+	wantWhole(t, s)
 }

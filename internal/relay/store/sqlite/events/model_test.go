@@ -130,6 +130,10 @@ func (m *model) toVanished(ev *nostr.Event) bool {
 
 func (m *model) deleted(ev *nostr.Event) bool {
 	_, byID := m.ids[ev.PubKey+" "+ev.ID]
+	if to := ev.Tags.GetFirst([]string{"p"}); ev.Kind == 1059 && len(ev.Tags.GetAll([]string{"p"})) == 1 {
+		_, byRecipient := m.ids[to.Value()+" "+ev.ID]
+		byID = byID || byRecipient
+	}
 	until, byAddr := m.addrs[storetest.Address(ev)]
 	return byID || hasAddress(ev.Kind) && byAddr && int64(ev.CreatedAt) <= until
 }
@@ -244,6 +248,9 @@ func (g *script) fresh() *nostr.Event {
 		tags = []nostr.Tag{d, p}
 	case 1059:
 		tags = []nostr.Tag{p}
+		if g.rnd.IntN(4) == 0 {
+			tags = append(tags, nostr.Tag{"p", g.person().Pub})
+		}
 	case 62:
 		if g.rnd.IntN(4) > 0 {
 			return g.fresh()
@@ -254,7 +261,11 @@ func (g *script) fresh() *nostr.Event {
 				return g.fresh()
 			}
 			target := g.sent[g.rnd.IntN(len(g.sent))]
-			who = g.people[slices.IndexFunc(g.people, func(k storetest.Key) bool { return k.Pub == target.PubKey })]
+			by := target.PubKey
+			if target.Kind == 1059 && g.rnd.IntN(2) == 0 {
+				by = target.Tags.Find("p")[1]
+			}
+			who = g.people[slices.IndexFunc(g.people, func(k storetest.Key) bool { return k.Pub == by })]
 			if g.rnd.IntN(8) == 0 {
 				who = g.person()
 			}

@@ -101,7 +101,8 @@ func (d *deleting) barLater(rm *remover, t nostr.Tag) error {
 
 // bars reports whether the request names an event that came before it.
 func (d *deleting) bars(r *record.Record) bool {
-	return bytes.Equal(d.rec.Pubkey, r.Pubkey) && slices.ContainsFunc(d.rec.Event.Tags, func(t nostr.Tag) bool {
+	its := bytes.Equal(d.rec.Pubkey, r.Pubkey) || bytes.Equal(d.rec.Pubkey, recipient(r.Event))
+	return its && slices.ContainsFunc(d.rec.Event.Tags, func(t nostr.Tag) bool {
 		switch {
 		case len(t) < 2:
 		case t[0] == "e":
@@ -165,7 +166,7 @@ func (rm *remover) OpenDeletions() (left []Unfinished, err error) {
 }
 
 // delete does what a deletion request asks for. Only what its author wrote is
-// concerned; whether it is here or not, the tombstone is, and the answer is the
+// concerned, and gift wraps for him alone; whether it is here or not, the tombstone is, and the answer is the
 // same. See deleting for what takes more than one transaction.
 func (rm *remover) delete(r *record.Record) error {
 	if err := rm.judge(r); err != nil {

@@ -75,8 +75,6 @@ const (
 	sqlDeletedAddress = `INSERT INTO deleted_addresses(kind, pubkey, d, until, request) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (kind, pubkey, d) DO UPDATE SET until = max(until, excluded.until),
 			request = CASE WHEN excluded.until > until THEN excluded.request ELSE request END`
-	// Of a rotten row one of the two may be wrong.
-	sqlOwnEvent       = `SELECT seq, kind, class FROM events WHERE id = ?1 AND (pubkey = ?2 OR author = (SELECT +num FROM pubkeys WHERE key = ?2))`
 	sqlOwnVersion     = `SELECT seq, kind, length(json) FROM history WHERE id = ? AND pubkey = ?`
 	sqlOwnHead        = `SELECT seq, id, class FROM events WHERE kind = ? AND author = ` + record.NumOf + ` AND d = ? AND created_at <= ?`
 	sqlAddressHistory = `SELECT seq, pubkey, length(json) FROM history
@@ -90,10 +88,10 @@ const (
 )
 
 // met decides about an event that the relay has, or that may not come back: its
-// author had it deleted (NIP-09) or asked to vanish, or it is a gift wrap to
-// somebody who did (NIP-62). The zero Outcome is for all others. Contract
-// memory that its author took back comes in by import and restore, as
-// withdrawn, with the request where it is known.
+// author had it deleted (NIP-09), or its recipient if it is a gift wrap (NIP-59); its
+// author asked to vanish, or it is a gift wrap to somebody who did (NIP-62). The
+// zero Outcome is for all others. Contract memory that its author took back comes in
+// by import and restore, as withdrawn, with the request where it is known.
 func (rm *remover) met(r *record.Record, imported bool) (request []byte, withdrawn bool, res store.Result, err error) {
 	request, gone, err := rm.takenBack(r)
 	if err != nil {
@@ -118,8 +116,8 @@ func (rm *remover) met(r *record.Record, imported bool) (request []byte, withdra
 	return request, withdrawn, res, nil
 }
 
-// takenBack reports whether a deletion request of the event's author is here
-// that came before it, and its id where it is known.
+// takenBack reports whether a deletion request of the event's author, or of a gift
+// wrap's recipient, is here that came before it, and its id where it is known.
 func (rm *remover) takenBack(r *record.Record) (request []byte, gone bool, err error) {
 	if !record.Deletable(r.Event.Kind) {
 		return nil, false, nil
@@ -127,6 +125,9 @@ func (rm *remover) takenBack(r *record.Record) (request []byte, gone bool, err e
 	var row engine.Row
 	if rm.Known.deletedIDs {
 		row, err = rm.Conn().One(sqlIsDeletedID, r.ID, r.Pubkey)
+		if to := recipient(r.Event); to != nil && err == nil && row == nil {
+			row, err = rm.Conn().One(sqlIsDeletedID, r.ID, to)
+		}
 	}
 	if err == nil && row == nil && rm.Known.deletedAddresses && r.D != nil {
 		row, err = rm.Conn().One(sqlIsDeletedAddress, int64(r.Event.Kind), r.Pubkey, r.D, r.Created)
@@ -149,7 +150,7 @@ func (rm *remover) deleteID(r *record.Record, target string, waiting bool) (late
 	if !ok {
 		return false, nil
 	}
-	row, err := rm.Conn().One(sqlOwnEvent, id, r.Pubkey)
+	row, err := rm.own(r, id)
 	if err != nil {
 		return false, err
 	}
