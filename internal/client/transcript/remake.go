@@ -16,43 +16,23 @@ import (
 	"engramd/nips/niptemp"
 )
 
-// made is what a transcript is made of beside signed events: the words of the
-// exporter and of relays. Events are in it by their ids alone.
+// made is what a transcript is made of. Of its events only the ids count: what is
+// signed is taken from the events themselves.
 type made struct {
 	Options
 	Thread contract.Thread
 }
 
-// Unsigned writes that of a thread, and nothing that is left out of it.
+// Unsigned writes that of a thread, and nothing that the transcript leaves out.
 func Unsigned(w io.Writer, t contract.Thread, o Options) error {
-	id := func(ev *nostr.Event) *nostr.Event {
-		if ev == nil {
-			return nil
-		}
-		return &nostr.Event{ID: ev.ID}
-	}
-	withdrawn := func(w *contract.Withdrawal) *contract.Withdrawal {
-		if w == nil {
-			return nil
-		}
-		return &contract.Withdrawal{At: w.At, Request: w.Request, Event: id(w.Event)}
-	}
-	m := made{o, t}
-	m.Thread.Entries, m.Thread.Moves = slices.Clone(t.Entries), slices.Clone(t.Moves)
-	for i := range m.Thread.Entries {
-		e := &m.Thread.Entries[i]
-		if e.Event, e.Withdrawn = id(e.Event), withdrawn(e.Withdrawn); e.Sealed && o.Closed {
-			e.Content, e.Attachments = "", nil
+	if t.Entries = slices.Clone(t.Entries); o.Closed {
+		for i := range t.Entries {
+			if e := &t.Entries[i]; e.Sealed {
+				e.Content, e.Attachments = "", nil
+			}
 		}
 	}
-	for i := range m.Thread.Moves {
-		v := &m.Thread.Moves[i]
-		v.Event, v.Withdrawn = id(v.Event), withdrawn(v.Withdrawn)
-	}
-	if t.Order != nil {
-		m.Thread.Order = &contract.Order{Gaps: t.Order.Gaps}
-	}
-	return json.NewEncoder(w).Encode(m)
+	return json.NewEncoder(w).Encode(made{o, t})
 }
 
 // Remake writes the transcript of an export: what is signed from its events,
@@ -112,12 +92,10 @@ func Remake(w io.Writer, f evidence.Files, r evidence.Report) (words int, err er
 			return 0, err
 		}
 	}
-	if ev := r.OrderEvent(); ev == nil {
+	if t.Order = cmp.Or(t.Order, &contract.Order{}); r.OrderEvent() == nil {
 		t.Order = nil
-	} else if t.Order == nil {
-		t.Order = &contract.Order{Event: ev}
 	} else {
-		t.Order.Event = ev
+		t.Order.Event = r.OrderEvent()
 	}
 	return words, Markdown(w, t, m.Options)
 }

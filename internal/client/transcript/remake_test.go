@@ -131,6 +131,21 @@ func TestUnsignedWordsSignNothing(t *testing.T) {
 	}
 }
 
+// TestClosedExportsSayNothingSealed: what the transcript leaves out is not in the
+// file beside it.
+func TestClosedExportsSayNothingSealed(t *testing.T) {
+	var b bytes.Buffer
+	th := sample("a word under seal")
+	th.Entries = th.Entries[5:]
+	th.Contract, th.Moves, th.Order = contract.Contract{}, nil, nil
+	for i := range th.Entries {
+		th.Entries[i] = contract.Entry{Sealed: true, Content: th.Entries[i].Content, Attachments: th.Entries[i].Attachments}
+	}
+	if err := Unsigned(&b, th, Options{Closed: true}); err != nil || strings.Contains(b.String(), "under seal") || th.Entries[0].Content == "" {
+		t.Errorf("%v: %s", err, b.String())
+	}
+}
+
 func FuzzRemake(f *testing.F) {
 	files, r := export(f, nil)
 	f.Add(files.Unsigned)

@@ -1,6 +1,6 @@
 // NIP-AE by itself: what an implementer would write on nostr-tools and
 // node:crypto, from the text of the NIP alone.
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import * as nip44 from 'nostr-tools/nip44'
 import { verifyEvent } from 'nostr-tools/pure'
 import { hex, now } from './keys.js'
@@ -20,6 +20,14 @@ export function pairOfOwner(owner, agentPubkey) {
 /** address is the d tag of a slug. */
 export function address(pair, slug) {
   return createHmac('sha256', pair.key).update('agent-memory/v1/d-tag').update(Uint8Array.of(0)).update(slug).digest('hex')
+}
+
+/** commitment is the tag that commits to the message keys of a payload: HKDF-expand over its nonce, 76 bytes, hashed. */
+export function commitment(key, content) {
+  const nonce = Buffer.from(content, 'base64').subarray(1, 33)
+  const blocks = [Buffer.alloc(0)]
+  for (let i = 1; i <= 3; i++) blocks.push(createHmac('sha256', key).update(blocks[i - 1]).update(nonce).update(Uint8Array.of(i)).digest())
+  return ['commit', createHash('sha256').update(Buffer.concat(blocks).subarray(0, 76)).digest('hex')]
 }
 
 /** core and memory are the bodies; value null is a tombstone, and more members may be added. */

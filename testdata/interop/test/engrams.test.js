@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { address, core, filterOf, head, memory, open, pairOfAgent, pairOfOwner, seal, text } from '../lib/engram.js'
+import { address, commitment, core, filterOf, head, memory, open, pairOfAgent, pairOfOwner, seal, text } from '../lib/engram.js'
 import { now, someone } from '../lib/keys.js'
 import { ask, connect, live } from '../lib/relay.js'
 import { good, start } from '../lib/stage.js'
@@ -91,6 +91,7 @@ test('engramctl writes, nostr-tools reads as agent and as owner', async () => {
     const { slug } = open(f.ownerPair, event)
     assert.deepEqual(event.tags.find(tag => tag[0] === 'd'), ['d', address(f.pair, slug)])
     assert.ok(!JSON.stringify(event).includes(slug), 'the slug is in the clear')
+    assert.deepEqual(event.tags.filter(tag => tag[0] === 'commit'), [commitment(f.pair.key, event.content)])
   }
 })
 
