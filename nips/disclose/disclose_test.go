@@ -195,6 +195,32 @@ func twoSentences(t *testing.T) (ev nostr.Event, keys [2]Keys, texts [2]string) 
 	return vector.Event, keys, texts
 }
 
+// TestCommitVector is the vector for other implementations.
+func TestCommitVector(t *testing.T) {
+	var v struct {
+		Conversation string    `json:"conversation_key"`
+		Keys         string    `json:"message_keys"`
+		Payload      string    `json:"payload"`
+		Text         string    `json:"text"`
+		Tag          nostr.Tag `json:"tag"`
+	}
+	b, err := os.ReadFile("../../testdata/vectors/commit.json")
+	if err == nil {
+		err = json.Unmarshal(b, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := KeysOf(conversation(t, v.Conversation), v.Payload)
+	if err != nil || k.Hex() != v.Keys {
+		t.Errorf("message keys %s (%v), want %s", k.Hex(), err, v.Keys)
+	}
+	ev := nostr.Event{Content: v.Payload, Tags: nostr.Tags{v.Tag}}
+	if text, committed, err := OpenEvent(&ev, k); err != nil || !committed || text != v.Text {
+		t.Errorf("%q, %v, %v", text, committed, err)
+	}
+}
+
 // TestTwoSentences: a payload alone does not bind its author to one text; a
 // commitment does.
 func TestTwoSentences(t *testing.T) {

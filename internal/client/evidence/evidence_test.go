@@ -282,7 +282,7 @@ func TestWhatIsNotThereIsNotChecked(t *testing.T) {
 	th.entry(poster, `{"type":"message","content":"hello"}`)
 	th.sealed(worker, "x")
 	r := th.report(Options{})
-	want(t, r, map[string]Outcome{"signatures": OK, "states follow": NotChecked, "parties": OK, "id": NotChecked, "order": NotChecked, "withdrawals": NotChecked, "sealed texts": NotChecked, "disclosed texts": ""})
+	want(t, r, map[string]Outcome{"signatures": OK, "states follow": NotChecked, "parties": OK, "id": NotChecked, "order": NotProved, "withdrawals": NotChecked, "sealed texts": NotChecked, "disclosed texts": ""})
 	if !r.Holds() || r.Status != "" {
 		t.Errorf("%+v", r)
 	}

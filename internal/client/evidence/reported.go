@@ -25,7 +25,7 @@ type orderFile struct {
 // are all there is, and they are their authors' word.
 func (c *checking) order() {
 	if len(c.files.Order) == 0 {
-		c.note("order", "order unproven: no relay's word on the order of arrival is here, and created_at is its author's word")
+		c.done(Check{Name: "order", Outcome: NotProved}, "order unproven: no relay's word on the order of arrival is here, and created_at is its author's word")
 		return
 	}
 	named := []string{c.o.Relay}
@@ -54,7 +54,7 @@ func (c *checking) order() {
 	case ev.PubKey == c.r.Poster || ev.PubKey == c.r.Worker:
 		k.fail("it is signed by a party of the contract, and not by a relay")
 	case said.Lines == "":
-		c.note("order", "order unproven: the lines that the relay's event is of are not here")
+		c.done(Check{Name: "order", Outcome: NotProved}, "order unproven: the lines that the relay's event is of are not here")
 		return
 	}
 	var items []niptemp.OrderItem

@@ -8,7 +8,7 @@
 // revoked. A start without the secret of the key in use, or with another,
 // fails. The first line of the file is the key; below it are the secrets of
 // former keys, for as long as a contract that has not ended names them as its
-// expirer.
+// expirer, or for its order of arrival.
 //
 // A rotation writes the new file beside the old one, commits the new key to the
 // database, and puts the file in its place; after a crash the database decides
