@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,30 @@ const KindOrder = kind.Statement
 
 // OrderFormat names the lines that an order is of. Verifiers demand it.
 const OrderFormat = "engramd-order-v1"
+
+// HandoverFormat names the statement of a relay's key that another is its
+// successor.
+const HandoverFormat = "engramd-relay-key-v1"
+
+// Handover returns the statement, without author and signature. It has no date,
+// which would prove nothing.
+func Handover(to string) nostr.Event {
+	return nostr.Event{Kind: KindOrder, Tags: nostr.Tags{{"format", HandoverFormat}, {"p", to}}}
+}
+
+// Succeed adds to keys those that they, and their successors, have handed over to
+// by statements, whose signatures are checked elsewhere, the oldest first.
+func Succeed(keys []string, statements []*nostr.Event) []string {
+	keys = slices.Clone(keys)
+	for _, ev := range statements {
+		format, err := oneTag(ev.Tags, "format")
+		to, fault := oneTag(ev.Tags, "p")
+		if ev.Kind == KindOrder && err == nil && fault == nil && format == HandoverFormat && slices.Contains(keys, ev.PubKey) && nostr.IsValid32ByteHex(to) {
+			keys = append(keys, to)
+		}
+	}
+	return keys
+}
 
 // OrderItem is one line of an order: a number, when it was received (Unix
 // seconds), and the id of the event, "" for a gap.

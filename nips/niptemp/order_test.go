@@ -87,3 +87,18 @@ func FuzzParseOrder(f *testing.F) {
 		}
 	})
 }
+
+// FuzzSucceed: a key follows only by the statement of one that is known.
+func FuzzSucceed(f *testing.F) {
+	a, b := strings.Repeat("a", 64), strings.Repeat("b", 64)
+	f.Add(KindOrder, a, "format", HandoverFormat, "p", b)
+	f.Add(KindOrder, b, "format", HandoverFormat, "p", a)
+	f.Add(1, a, "", "", "p", "")
+	f.Fuzz(func(t *testing.T, kind int, author, name1, value1, name2, value2 string) {
+		ev := &nostr.Event{Kind: kind, PubKey: author, Tags: nostr.Tags{{name1, value1}, {name2, value2}, {}}}
+		got := Succeed([]string{a}, []*nostr.Event{ev, ev})
+		if got[0] != a || len(got) > 1 && (author != a && author != got[1] || kind != KindOrder || len(got[1]) != 64) {
+			t.Fatalf("%v by %+v", got, ev)
+		}
+	})
+}

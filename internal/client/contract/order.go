@@ -26,6 +26,27 @@ type Order struct {
 	Lines string
 	Items []niptemp.OrderItem // what Lines say
 	Gaps  []Gap
+	// Keys are verified statements of relays' keys who their successors are.
+	Keys []*nostr.Event
+}
+
+// By reports whether one of these keys has signed the order, or a key that they
+// have handed over to.
+func (o *Order) By(keys []string) bool {
+	return slices.Contains(niptemp.Succeed(keys, o.Keys), o.Event.PubKey)
+}
+
+// maxKeys bounds the statements that are looked at.
+const maxKeys = 32
+
+// Statements reads statements of keys. What is none is left out.
+func Statements(all []json.RawMessage) (out []*nostr.Event) {
+	for _, text := range all[:min(len(all), maxKeys)] {
+		if ev, err := wire.ParseEvent(text); err == nil && wire.Verify(ev) == nil {
+			out = append(out, ev)
+		}
+	}
+	return out
 }
 
 // Gap is what is left of what had to go. Times are Unix seconds.
@@ -83,6 +104,7 @@ type wireOrder struct {
 		Previous   string `json:"previous_status"`
 		CreatedAt  moment `json:"created_at"`
 	} `json:"gaps"`
+	Keys []json.RawMessage `json:"keys"`
 }
 
 // order asks the relay that keeps the contract in which order everything
@@ -131,7 +153,7 @@ func (w wireOrder) order(id string) (*Order, error) {
 	if err == nil {
 		err = wire.Verify(ev)
 	}
-	o := &Order{Event: ev, Lines: w.Lines}
+	o := &Order{Event: ev, Lines: w.Lines, Keys: Statements(w.Keys)}
 	if err == nil && (w.Lines != "" || len(w.Gaps) > 0) {
 		o.Items, err = niptemp.CheckOrder(ev, id, w.Lines)
 	}

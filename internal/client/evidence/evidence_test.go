@@ -250,6 +250,47 @@ func TestOrdersOfOthersAreNotProved(t *testing.T) {
 	}
 }
 
+// TestOrdersOfSuccessors: the agreed key's own statement makes another key's order
+// good, and nobody else's does.
+func TestOrdersOfSuccessors(t *testing.T) {
+	next, last := storetest.NewKey("next"), storetest.NewKey("last")
+	handover := func(from, to storetest.Key) *nostr.Event {
+		ev := niptemp.Handover(to.Pub)
+		if err := ev.Sign(from.Secret); err != nil {
+			t.Fatal(err)
+		}
+		return &ev
+	}
+	forged := handover(relay, last)
+	forged.Sig = strings.Repeat("0", 128)
+	for name, c := range map[string]struct {
+		keys []*nostr.Event
+		want Outcome
+	}{
+		"from one to the next":   {[]*nostr.Event{handover(relay, next), handover(next, last)}, OK},
+		"without the first":      {[]*nostr.Event{handover(next, last)}, NotProved},
+		"by somebody else":       {[]*nostr.Event{handover(mara, last)}, NotProved},
+		"by the successor":       {[]*nostr.Event{handover(last, relay)}, NotProved},
+		"with a wrong signature": {[]*nostr.Event{forged}, NotProved},
+	} {
+		th := dispute(t)
+		th.orders = last
+		th.ordered(0)
+		var said map[string]any
+		if err := json.Unmarshal(th.files.Order, &said); err != nil {
+			t.Fatal(err)
+		}
+		said["keys"] = c.keys
+		var err error
+		if th.files.Order, err = json.Marshal(said); err != nil {
+			t.Fatal(err)
+		}
+		if r := th.report(Options{}); r.Proved() != (c.want == OK) {
+			t.Errorf("%s: %+v", name, r.Checks)
+		}
+	}
+}
+
 // TestUncommittedTextsAreNotProved: an entry of before there was a commitment is
 // readable, and proves nothing; a commitment to other keys is refused, and so is
 // a text that is no entry.

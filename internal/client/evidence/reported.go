@@ -19,6 +19,8 @@ type orderFile struct {
 	ContractID string          `json:"contract_id"`
 	Event      json.RawMessage `json:"event"`
 	Lines      string          `json:"lines"`
+	// Keys are statements of former keys of the relay.
+	Keys []json.RawMessage `json:"keys"`
 }
 
 // order checks the order of arrival that a relay has signed. Without one, dates
@@ -44,12 +46,12 @@ func (c *checking) order() {
 		err = wire.Verify(ev)
 	}
 	if err == nil {
-		c.r.order, c.r.places = ev, map[string]niptemp.OrderItem{}
+		c.r.order, c.r.places = &contract.Order{Event: ev, Keys: contract.Statements(said.Keys)}, map[string]niptemp.OrderItem{}
 	}
 	switch {
 	case err != nil:
 		k.fail("its event: %v", err)
-	case c.o.Relay != "" && ev.PubKey != c.o.Relay:
+	case c.o.Relay != "" && !c.r.order.By(named):
 		k.fail("it is signed by %s, and not by the relay that was named", ev.PubKey)
 	case ev.PubKey == c.r.Poster || ev.PubKey == c.r.Worker:
 		k.fail("it is signed by a party of the contract, and not by a relay")
@@ -87,8 +89,8 @@ func (c *checking) order() {
 			k.fail("event %s has no number", ev.ID)
 		}
 	}
-	switch proved := slices.Contains(named, ev.PubKey); {
-	case proved:
+	switch {
+	case c.r.order.By(named):
 		c.r.Relay = ev.PubKey
 	case k.Outcome != Failed:
 		k.Outcome = NotProved
@@ -204,7 +206,7 @@ type Report struct {
 
 	events []*nostr.Event
 	byID   map[string]*nostr.Event
-	order  *nostr.Event
+	order  *contract.Order
 	places map[string]niptemp.OrderItem
 }
 
@@ -214,9 +216,9 @@ func (r Report) Events() []*nostr.Event { return r.events }
 // Event returns one of them by its id; nil for none.
 func (r Report) Event(id string) *nostr.Event { return r.byID[id] }
 
-// OrderEvent is what somebody signed on the order of arrival; nil for none. Whether
-// it counts is said by Relay.
-func (r Report) OrderEvent() *nostr.Event { return r.order }
+// Order is what somebody signed on the order of arrival, as far as its event; nil
+// for none. Whether it counts is said by Relay.
+func (r Report) Order() *contract.Order { return r.order }
 
 // Places are where events stand by it.
 func (r Report) Places() map[string]niptemp.OrderItem { return r.places }

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"text/template"
 	"time"
@@ -104,7 +103,7 @@ func records(t contract.Thread) []record {
 
 // Named reports whether the parties agreed on the key that signed the order.
 func (x transcript) Named() bool {
-	return slices.Contains(x.Contract.Agreed.OrderKeys(), x.Order.Event.PubKey)
+	return x.Order.By(x.Contract.Agreed.OrderKeys())
 }
 
 // Tally counts what the record has, and says what it may lack.

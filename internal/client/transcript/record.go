@@ -69,14 +69,19 @@ func Order(w io.Writer, t contract.Thread) error {
 	for _, g := range t.Order.Gaps {
 		gaps = append(gaps, gap{g.N, when(g.ReceivedAt), g.Type, g.Role, g.Status, g.Previous})
 	}
+	var keys []json.RawMessage
+	for _, ev := range t.Order.Keys {
+		keys = append(keys, wire.AppendEvent(nil, ev))
+	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	return enc.Encode(struct {
-		ContractID string          `json:"contract_id"`
-		Event      json.RawMessage `json:"event"`
-		Lines      string          `json:"lines"`
-		Gaps       []gap           `json:"gaps"`
-	}{t.Contract.ID, wire.AppendEvent(nil, t.Order.Event), t.Order.Lines, gaps})
+		ContractID string            `json:"contract_id"`
+		Event      json.RawMessage   `json:"event"`
+		Lines      string            `json:"lines"`
+		Gaps       []gap             `json:"gaps"`
+		Keys       []json.RawMessage `json:"keys,omitempty"`
+	}{t.Contract.ID, wire.AppendEvent(nil, t.Order.Event), t.Order.Lines, gaps, keys})
 }
 
 // A signature of a sealed entry covers its payload. The text inside is the word

@@ -92,10 +92,10 @@ func Remake(w io.Writer, f evidence.Files, r evidence.Report) (words int, err er
 			return 0, err
 		}
 	}
-	if t.Order = cmp.Or(t.Order, &contract.Order{}); r.OrderEvent() == nil {
-		t.Order = nil
+	if o := r.Order(); o == nil || t.Order == nil {
+		t.Order = o
 	} else {
-		t.Order.Event = r.OrderEvent()
+		t.Order.Event, t.Order.Keys = o.Event, o.Keys
 	}
 	return words, Markdown(w, t, m.Options)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
@@ -62,7 +63,9 @@ func (th *threads) Order(ctx context.Context, c Caller, id string) (Order, error
 	}
 	named := func(key string) bool { return th.relayKeys.SignAs(key, &ev) == nil }
 	if !slices.ContainsFunc(agreed.OrderKeys(), named) {
-		err = th.relayKeys.Sign(&ev)
+		if err = th.relayKeys.Sign(&ev); err == nil {
+			out.Keys, err = th.handovers(ctx)
+		}
 	}
 	if err != nil {
 		return Order{}, fmt.Errorf("sign the order of a thread: %w", err)
@@ -72,6 +75,15 @@ func (th *threads) Order(ctx context.Context, c Caller, id string) (Order, error
 		out.Lines = string(lines)
 	}
 	return out, nil
+}
+
+// handovers are the statements that lead from former keys to the relay's.
+func (th *threads) handovers(ctx context.Context) (out []json.RawMessage, err error) {
+	statements, err := th.relayKeys.Handovers(ctx)
+	for _, ev := range statements {
+		out = append(out, wire.AppendEvent(nil, ev))
+	}
+	return out, err
 }
 
 func gap(i store.OrderItem) Gap {

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -31,6 +32,11 @@ func orderOf(t *testing.T, o Order) []niptemp.OrderItem {
 // rotated holds the relay's key and a former one.
 type rotated struct{ storetest.Signer }
 
+func (r rotated) Handovers(context.Context) ([]*nostr.Event, error) {
+	ev := niptemp.Handover(r.Pub)
+	return []*nostr.Event{&ev}, ev.Sign(storetest.NewKey("relay").Secret)
+}
+
 func (r rotated) SignAs(pubkey string, ev *nostr.Event) error {
 	if was := storetest.NewKey("relay"); pubkey == was.Pub {
 		return ev.Sign(was.Secret)
@@ -50,7 +56,11 @@ func TestOrderByTheKeyThatIsAgreed(t *testing.T) {
 	}
 	later := w.in(posts, works, niptemp.Open)
 	by := func(id string) string {
-		ev, err := wire.ParseEvent(must[Order](t)(w.Order(t.Context(), posts, id)).Event)
+		o := must[Order](t)(w.Order(t.Context(), posts, id))
+		ev, err := wire.ParseEvent(o.Event)
+		if (len(o.Keys) > 0) != (id == later) {
+			t.Errorf("the order by %s has %d statements", ev.PubKey, len(o.Keys))
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,6 +32,8 @@ type RelayKeys interface {
 	PubKey() string
 	// Sign signs with the relay's key.
 	Sign(ev *nostr.Event) error
+	// Handovers are the statements of former keys who their successors are.
+	Handovers(ctx context.Context) ([]*nostr.Event, error)
 	// SignAs signs with the relay's key or a former one, given by its public
 	// key in hex. It fails for keys whose secret is not here.
 	SignAs(pubkey string, ev *nostr.Event) error

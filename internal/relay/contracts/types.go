@@ -204,6 +204,9 @@ type Order struct {
 	// thread is very long.
 	Lines string `json:"lines,omitempty"`
 	Gaps  []Gap  `json:"gaps"`
+	// Keys are the statements (kind 24174) by which former keys of the relay
+	// named their successors, where the event is not by an agreed key.
+	Keys []json.RawMessage `json:"keys,omitempty"`
 }
 
 // Gap is what remains of an event that had to be removed from a thread.

@@ -119,8 +119,16 @@ func keysOf(text string, err error) ([]Key, error) {
 	if err == nil && len(keys) == 0 {
 		err = ErrKey
 	}
+	for line := range strings.Lines(text) {
+		if statement, ok := strings.CutPrefix(line, handedOver); ok && err == nil {
+			keys[0].chain += strings.TrimSpace(statement) + "\n"
+		}
+	}
 	return keys, err
 }
+
+// handedOver begins a line with a key's statement who its successor is.
+const handedOver = "# Handed over: "
 
 // fileText returns a key file with these keys in it.
 func fileText(keys []Key) []byte {
@@ -130,6 +138,9 @@ func fileText(keys []Key) []byte {
 			text = append(text, "# Former keys, kept for contracts that name them.\n"...)
 		}
 		text = fmt.Appendf(text, "%s\n", k.secret())
+	}
+	for statement := range strings.Lines(keys[0].chain) {
+		text = append(append(text, handedOver...), statement...)
 	}
 	return text
 }

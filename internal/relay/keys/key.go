@@ -16,6 +16,7 @@ import (
 type Key struct {
 	pubkey string
 	secret func() string
+	chain  string // of the relay's key: how it came from former ones, a signed statement a line
 }
 
 // newKey makes a key of 32 bytes. The error is ErrKey.

@@ -6,8 +6,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
+	"github.com/nbd-wtf/go-nostr"
+
+	"engramd/internal/protocol/wire"
 	"engramd/internal/relay/keys/keyfile"
+	"engramd/nips/niptemp"
 )
 
 // Change reports a change of the relay's key.
@@ -35,6 +40,11 @@ func (r *Ring) Rotate(ctx context.Context, revoke bool) (Change, error) {
 	if err != nil {
 		return Change{}, r.place.wrap(err)
 	}
+	if made.chain = before[0].chain; !revoke {
+		if made.chain, err = before[0].handOver(made.pubkey); err != nil {
+			return Change{}, r.place.wrap(err)
+		}
+	}
 	keys := append([]Key{made}, before...)
 	if err := r.place.stage(keys); err != nil {
 		return Change{}, r.place.wrap(err)
@@ -54,6 +64,33 @@ func (r *Ring) Rotate(ctx context.Context, revoke bool) (Change, error) {
 	}
 	c.Kept = r.Former()
 	return c, nil
+}
+
+// handOver returns the chain with the key's statement that another is its
+// successor. Of a long one the oldest are dropped.
+func (k Key) handOver(to string) (chain string, err error) {
+	ev := niptemp.Handover(to)
+	if err := k.Sign(&ev); err != nil {
+		return "", err
+	}
+	lines := append(slices.Collect(strings.Lines(k.chain)), string(wire.AppendEvent(nil, &ev))+"\n")
+	return strings.Join(lines[max(0, len(lines)-maxKeys):], ""), nil
+}
+
+// Handovers returns the statements by which former keys that are trusted handed
+// over to their successors, the oldest first.
+func (r *Ring) Handovers(ctx context.Context) (statements []*nostr.Event, err error) {
+	trusted, err := r.Trusted(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(r.Key().chain) {
+		ev, err := wire.ParseEvent([]byte(strings.TrimSpace(line)))
+		if err == nil && wire.Verify(ev) == nil && slices.Contains(trusted, ev.PubKey) {
+			statements = append(statements, ev)
+		}
+	}
+	return statements, nil
 }
 
 // Former returns the former keys, in hex, whose secrets are kept.

@@ -11,6 +11,7 @@ import (
 
 	"engramd/internal/relay/keys/keyfile"
 	"engramd/internal/relay/store"
+	"engramd/nips/niptemp"
 )
 
 // TestRotate: the key changes here, in the file and in the database, and what
@@ -73,6 +74,51 @@ func TestRotateKeepsWhatContractsName(t *testing.T) {
 	}
 	if keys := r.open().held(); len(keys) != 1 || keys[0].PubKey() != c.New {
 		t.Errorf("the next start holds %v", keys)
+	}
+}
+
+// TestHandovers: former keys name their successors, also when their secrets are
+// gone, and as long as they are trusted.
+func TestHandovers(t *testing.T) {
+	r := newRig(t)
+	ring := r.open()
+	first := ring.PubKey()
+	leads := func(ring *Ring, from string) bool {
+		t.Helper()
+		all, err := ring.Handovers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(niptemp.Succeed([]string{from}, all), ring.PubKey())
+	}
+	rotate := func(revoke bool) {
+		t.Helper()
+		if _, err := ring.Rotate(t.Context(), revoke); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rotate(false)
+	second := ring.PubKey()
+	rotate(false)
+	if again := r.open(); len(again.held()) != 1 || !leads(again, first) || !leads(again, second) || leads(again, strings.Repeat("a", 64)) {
+		t.Error("former keys do not lead to the relay's, or others do")
+	}
+	if err := ring.Revoke(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	if leads(ring, first) || leads(ring, second) {
+		t.Error("a revoked key leads to the relay's")
+	}
+	third := ring.PubKey()
+	rotate(true)
+	if leads(ring, third) {
+		t.Error("a key that was revoked with its rotation leads to the relay's")
+	}
+	for range maxKeys {
+		rotate(false)
+	}
+	if all, err := r.open().Handovers(t.Context()); err != nil || len(all) != maxKeys {
+		t.Errorf("%d statements (%v)", len(all), err)
 	}
 }
 

@@ -23,7 +23,7 @@ var (
 )
 
 // maxSize is the size in bytes of the largest key file that is read.
-const maxSize = 4 << 10
+const maxSize = 32 << 10
 
 // Read returns the text of a key file; clear it after use. The error is
 // ErrExposed, ErrShape or what the file system said.

@@ -126,6 +126,9 @@ func (s Signer) Sign(ev *nostr.Event) error { return ev.Sign(s.Secret) }
 // PubKey is the key's public half.
 func (s Signer) PubKey() string { return s.Pub }
 
+// Handovers are none: the key has not changed.
+func (s Signer) Handovers(context.Context) ([]*nostr.Event, error) { return nil, nil }
+
 // SignAs signs as this key, and as no other.
 func (s Signer) SignAs(pubkey string, ev *nostr.Event) error {
 	if pubkey != s.Pub {
