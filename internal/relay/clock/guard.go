@@ -46,6 +46,7 @@ type Guard struct {
 
 	mu      sync.Mutex
 	opened  bool
+	expects bool // the anchor was read, and is not opened yet
 	state   state
 	written int64 // when the file was, by the machine's run
 	counted int64 // up to when hours were counted, the same
@@ -96,6 +97,17 @@ func New(o Options) *Guard {
 	return &Guard{o: o}
 }
 
+// Expect reads the anchor of a node that does not know the log's time yet: until Open
+// it judges other clocks (Trusts), and confirms nothing. What newest means see there.
+func (g *Guard) Expect(newest int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.load() {
+		g.state = state{Anchor: point{Clock: newest}, Newest: newest}
+	}
+	g.expects = true
+}
+
 // Open reads the anchor. Without one it is the newest arrival in the database, in
 // Unix seconds; an empty database, 0, confirms every clock.
 func (g *Guard) Open(newest int64) {
@@ -111,7 +123,7 @@ func (g *Guard) Open(newest int64) {
 	default:
 		g.state = state{Anchor: point{Clock: newest}, Newest: newest}
 	}
-	g.opened, g.written, g.counted = true, now.Lasted, now.Lasted
+	g.opened, g.expects, g.written, g.counted = true, false, now.Lasted, now.Lasted
 	if g.look() {
 		g.save()
 	} else if g.jumps == 0 {
@@ -156,8 +168,14 @@ func (g *Guard) Confirmed() bool {
 func (g *Guard) Trusts(clock time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := g.moment(clock)
-	return g.opened && (g.state.Anchor.allows(now) || g.synchronised(now))
+	now, anchor := g.moment(clock), g.state.Anchor
+	switch {
+	case g.expects && anchor.Clock == 0: // an empty database
+		return true
+	case !g.expects && !g.opened:
+		return false
+	}
+	return anchor.allows(now) || g.synchronised(now)
 }
 
 func (g *Guard) now() point { return g.moment(g.o.Now()) }

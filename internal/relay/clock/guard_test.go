@@ -411,3 +411,40 @@ func TestAnotherClockIsTrusted(t *testing.T) {
 		t.Error("the machine says that its clock is synchronised")
 	}
 }
+
+// A node tells its clock in its first message, when it does not know the log's time:
+// what the anchor says of it must be known.
+func TestAnotherClockIsTrustedBeforeTheOwnIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		anchor bool
+		newest func(now int64) int64
+		ahead  time.Duration
+		want   bool
+	}{
+		"an anchor":           {true, func(now int64) int64 { return now }, 0, true},
+		"days after it":       {true, func(now int64) int64 { return now }, 3 * day, true},
+		"before it":           {true, func(now int64) int64 { return now }, -2 * time.Hour, false},
+		"an arrival":          {false, func(now int64) int64 { return now }, time.Hour, true},
+		"weeks after it":      {false, func(now int64) int64 { return now }, 30 * day, false},
+		"an empty database":   {false, func(int64) int64 { return 0 }, 30 * day, true},
+		"a file, and nothing": {true, func(int64) int64 { return 0 }, 30 * day, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			if newest := c.newest(w.now.Unix()); c.anchor {
+				w.open(newest)
+				w.Close()
+			}
+			machine := w.now.Add(c.ahead)
+			w.boot, w.lasted = "another", time.Minute
+			w.Guard = New(Options{Path: w.path, Now: func() time.Time { return w.now }, Machine: w})
+			w.Expect(c.newest(w.now.Unix()))
+			if got := w.Trusts(machine); got != c.want {
+				t.Errorf("it is trusted: %v", got)
+			}
+			if w.Confirmed() {
+				t.Error("the log's time is confirmed, and not known")
+			}
+		})
+	}
+}

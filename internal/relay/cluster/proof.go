@@ -93,8 +93,9 @@ func (s *state) hear(h *header) {
 	if w.beat {
 		m.beat(s.number)
 	}
-	// What was appended again is older than what was said since.
-	if w.number < s.number && w.number >= m.read {
+	// What was appended again is older than what was said since, and who starts again may
+	// have read less than before.
+	if w.number < s.number && (h.boot > m.boot || w.number >= m.read) {
 		m.read, m.clock = w.number, w.clock
 	}
 	hash, known := s.trail.at(w.number, s.number)

@@ -36,21 +36,50 @@ func newTimekeeper(c common, cfg *config.Config) *timekeeper {
 }
 
 // arrived is told of the newest arrival, when the database is opened. The log's
-// time is not known yet then.
+// time is not known yet then, but what the machine's clock is worth.
 func (t *timekeeper) arrived(alone bool) func(newest int64) {
 	return func(newest int64) {
 		if t.newest = newest; alone {
 			t.Open(newest)
+			return
 		}
+		t.Expect(newest)
 	}
 }
 
-// start begins to look at the clock.
-func (t *timekeeper) start(alone bool) {
-	if !alone {
+// start begins to look at the clock. behind is how far the log's time is behind the
+// machine's, nil where there is no log.
+func (t *timekeeper) start(behind func() time.Duration) {
+	opens := behind != nil
+	if opens && behind() <= mostBehind {
 		t.Open(t.newest)
+		opens = false
 	}
-	t.end = begin(context.Background(), func(ctx context.Context) { t.Run(ctx, time.After) })
+	t.end = begin(context.Background(), func(ctx context.Context) {
+		if opens {
+			t.await(ctx, behind)
+		}
+		t.Run(ctx, time.After)
+	})
+}
+
+const (
+	standing   = 30 * time.Second // longer than the log's time stands after a start
+	mostBehind = 30 * time.Second // more than messages take, and clocks that are right differ
+)
+
+// await opens the guard once the log's time moves. After all nodes were off it stands
+// until those that are not there do not count any more: who anchored to it would doubt
+// the right time after it, and the machine's clock with it.
+func (t *timekeeper) await(ctx context.Context, behind func() time.Duration) {
+	for end := time.Now().Add(standing); behind() > mostBehind && time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(standing / 60):
+		}
+	}
+	t.Open(t.newest)
 }
 
 func (t *timekeeper) close() {

@@ -1,10 +1,14 @@
 package daemon
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"engramd/internal/relay/clock"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
@@ -28,4 +32,61 @@ func TestCallsAreKeptWhileTheClockIsNotConfirmed(t *testing.T) {
 			t.Errorf("%+v: %v, %v", step, had, err)
 		}
 	}
+}
+
+// run is a machine whose clock nothing confirms.
+type run struct {
+	name  string
+	began time.Time
+}
+
+func (r run) Boot() (string, time.Duration)        { return r.name, time.Since(r.began) }
+func (run) Synchronised() (now time.Time, ok bool) { return now, false }
+
+// After a power cut the log's time stands where it was until the nodes that are still
+// off do not count any more. It is not believed, and the machine's clock is.
+func TestTheLogsTimeStandsAfterAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path, jumps, now := filepath.Join(t.TempDir(), clock.File), 0, time.Now
+		begin := func(name string) *timekeeper {
+			return &timekeeper{Guard: clock.New(clock.Options{
+				Path: path, Now: func() time.Time { return now() }, Machine: run{name, time.Now()}, Jumped: func() { jumps++ },
+			})}
+		}
+		k := begin("before")
+		k.arrived(true)(time.Now().Unix())
+		k.Guard.Close()
+
+		stood := time.Now()
+		time.Sleep(8 * time.Hour)
+		k = begin("after")
+		k.arrived(false)(stood.Unix())
+		if !k.Trusts(time.Now()) {
+			t.Error("the first message of the node carries no clock")
+		}
+		now = func() time.Time { return stood }
+		k.start(func() time.Duration { return time.Since(now()) })
+		for range 15 {
+			time.Sleep(time.Second)
+			if k.Confirmed() {
+				t.Fatal("a time that stands is confirmed")
+			}
+		}
+		now = time.Now
+		time.Sleep(2 * time.Second)
+		if !k.Confirmed() || !k.Trusts(time.Now()) || jumps > 0 {
+			t.Errorf("confirmed: %v, trusted: %v, %d jumps", k.Confirmed(), k.Trusts(time.Now()), jumps)
+		}
+		k.close()
+
+		now = func() time.Time { return stood } // for good: it is believed or not, as any clock
+		k = begin("again")
+		k.arrived(false)(stood.Unix())
+		k.start(func() time.Duration { return time.Since(now()) })
+		time.Sleep(2 * standing)
+		k.close()
+		if jumps == 0 {
+			t.Error("nothing was said of a time that is hours behind")
+		}
+	})
 }

@@ -46,6 +46,14 @@ func (m *member) now() time.Time {
 	return m.machine()
 }
 
+// behind returns how far the log's time is behind the machine's, nil without a log.
+func (m *member) behind() func() time.Duration {
+	if m.leading.alone() {
+		return nil
+	}
+	return func() time.Duration { return m.machine().Sub(m.now()) }
+}
+
 // seesTime returns when now is what a command would be given as its time.
 func (m *member) seesTime(ctx context.Context) error {
 	if node := m.node.Load(); node != nil {

@@ -122,7 +122,7 @@ func (p *process) openRules(ctx context.Context) error {
 	if err := p.member.run(ctx); err != nil {
 		return err
 	}
-	p.clock.start(p.lead.alone())
+	p.clock.start(p.member.behind())
 	if err := p.rules.asShared(p.cfg); err != nil {
 		return err
 	}
