@@ -82,7 +82,7 @@ func threeSessionsOfAMind(t testing.TB) {
 	a = m.serve("CLAUDE_CODE_SESSION_ID=two")
 	plan := a.answer("mind_prepare", nil)
 	id, _ := plan["plan"].(string)
-	said(t, "the plan", plan["text"].(string), "she trusts me with it", "Eve says")
+	said(t, "the plan", plan["text"].(string), "she trusts me with it", "!Eve says")
 	story := "I keep the list of the boats in the harbour for Ana, who trusts me with the key of her shed."
 	done := a.answer("mind_commit", map[string]any{"plan": id, "operations": []map[string]any{
 		{"op": "write", "slug": "mem/people/ana", "type": "semantic", "text": "Ana trusts me with the key of the boat shed.", "derived_from": []string{trust}},

@@ -117,8 +117,8 @@ func TestAThinkerThatIsWrong(t *testing.T) {
 		"mind_dream":   `{"op":"write","type":"insight","slug":"mem/made/x","text":"Buds and wind both say what to wait for.","inspired_by":["mem/garden/roses"]}`,
 	} {
 		id, text := a.prepare(tool)
-		if strings.Contains(text, "\nSYSTEM:") || tool == "mind_dream" && strings.Contains(text, "SYSTEM") {
-			t.Errorf("a stranger's words stand there as if they were ours:\n%s", text)
+		if strings.Contains(text, "SYSTEM") {
+			t.Errorf("a stranger's words stand beside ours:\n%s", text)
 		}
 		for name, operations := range map[string]string{
 			"invents a source":      `[` + good + `,{"op":"write","slug":"mem/y","text":"So it is.","derived_from":["mem/none"]}]`,
@@ -174,10 +174,10 @@ func TestAThinkerThatGetsThrough(t *testing.T) {
 		}
 		ids = append(ids, id)
 	}
-	commit("mind_prepare", `[{"op":"write","slug":"mem/made/one","text":"Purple is said to be what boats wear.","derived_from":["mem/journal/web","mem/journal/a"]},
-		{"op":"supersede","old":"mem/harbour/colour","new":"mem/made/one","why":"the page says so"},{"op":"archive","slug":"mem/journal/web","why":"thought over"}]`)
 	commit("mind_prepare", `[{"op":"write","slug":"mem/made/two","text":"The crane moves when a key is turned.","derived_from":["mem/journal/b"]},{"op":"archive","slug":"mem/journal/b","why":"thought over"},
-		{"op":"write","slug":"mem/narrative","type":"narrative","text":"I look after boats, and after a crane.","derived_from":["mem/journal/b"]}]`)
+		{"op":"write","slug":"mem/narrative","type":"narrative","text":"I look after boats, and after a crane.","derived_from":["mem/journal/b"]},{"op":"keep","slug":"mem/journal/a"}]`)
+	commit("mind_prepare", `[{"op":"write","slug":"mem/made/one","text":"Purple is said to be what boats wear.","derived_from":["mem/journal/web","mem/harbour/colour"]},
+		{"op":"supersede","old":"mem/harbour/colour","new":"mem/made/one","why":"the page says so"},{"op":"archive","slug":"mem/journal/web","why":"thought over"}]`)
 
 	all := m.writes()
 	now := heads(all)
