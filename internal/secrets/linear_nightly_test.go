@@ -50,6 +50,9 @@ func hostile() map[string]string {
 		"passwords":        "password ",
 		"passwords, is":    "password is a",
 		"quotes":           "password='",
+		"tags":             "\U000e0041",
+		"flags and tags":   "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e007f\U000e0041",
+		"flags, no end":    "\U0001f3f4\U000e0067\U000e0062\U000e0065 ",
 	}
 }
 
