@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/nbd-wtf/go-nostr"
+import (
+	"math/bits"
+
+	"github.com/nbd-wtf/go-nostr"
+)
 
 // Classify says under which rule the event is read, as far as the event itself
 // tells. It depends on the event, on the table of kinds and on [Options.Rules]
@@ -62,6 +66,33 @@ func (t *Table) RuleOf(kind int) Class {
 		return e.Class
 	}
 	return Open
+}
+
+// Classes lists the classes that events of the kinds may have, nil being all
+// kinds.
+func (t *Table) Classes(numbers []int) []Class {
+	var set classSet
+	if numbers == nil {
+		set = setOf(Open)
+		for _, e := range t.kinds {
+			set |= e.classes()
+		}
+	}
+	for _, kind := range numbers {
+		if !t.Gated(kind) {
+			set |= setOf(Open)
+		}
+		if e := t.kinds[kind]; e != nil {
+			set |= e.classes()
+		}
+	}
+	list := make([]Class, 0, bits.OnesCount32(uint32(set)))
+	for c := range Class(classCount) {
+		if set.has(c) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
 // Subject is what the second check needs to know of an event.

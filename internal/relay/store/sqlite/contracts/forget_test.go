@@ -158,7 +158,12 @@ func TestTheVanishedComeBack(t *testing.T) {
 // A database from before forgets those who have vanished.
 func TestOldContractsForgetTheVanished(t *testing.T) {
 	o := filled(t, func(s *sqlite.Store) { business(t, s) })
-	outside(t, o.Path, "DROP TRIGGER contract_entries_forgetting", "DROP TRIGGER contract_moves_forgetting", "DROP TABLE contract_forgetting", "DROP TABLE contract_forgotten", "DROP TABLE rolled_back",
+	outside(t, o.Path, "DROP INDEX events_author", "DROP INDEX events_address", "DROP INDEX events_kind", "DROP INDEX history_author", "DROP INDEX history_contract",
+		"ALTER TABLE events DROP COLUMN reader", "ALTER TABLE history DROP COLUMN reader", "CREATE INDEX events_author ON events(author, kind)", "CREATE INDEX events_kind ON events(kind)",
+		"CREATE UNIQUE INDEX events_address ON events(kind, author, d) WHERE d IS NOT NULL", "CREATE INDEX history_author ON history(pubkey, kind)",
+		"CREATE INDEX history_contract ON history(kind, pubkey, d) WHERE kind IN (30090, 30091)",
+		"CREATE TABLE before(name TEXT, value, created_at INTEGER, seq INTEGER, kind INTEGER)", "INSERT INTO before SELECT name, value, created_at, seq, kind FROM tags WHERE name <> 'pp'",
+		"DROP TABLE tags", "ALTER TABLE before RENAME TO tags", "DROP TRIGGER contract_entries_forgetting", "DROP TRIGGER contract_moves_forgetting", "DROP TABLE contract_forgetting", "DROP TABLE contract_forgotten", "DROP TABLE rolled_back",
 		"DROP TRIGGER contract_entries_gone", "ALTER TABLE contract_entries DROP COLUMN thread", "CREATE TRIGGER contract_entries_gone AFTER DELETE ON contract_entries BEGIN SELECT 1; END",
 		"ALTER TABLE events DROP COLUMN sum", "ALTER TABLE history DROP COLUMN sum", "PRAGMA user_version = 21", "DELETE FROM contract_entries", "DELETE FROM contract_moves",
 		fmt.Sprintf("INSERT INTO vanished(pubkey, until) VALUES (x'%s', 9999999999)", alice.Pub))

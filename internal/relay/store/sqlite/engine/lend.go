@@ -71,7 +71,7 @@ func (db *DB) lend(ctx context.Context, l *Loan, fn func(ctx context.Context, c 
 			l.left = d.Seconds() * stepsPerSecond
 		}
 	}
-	p := &pace{ctx: ctx, turn: turn, ends: db.closing, slice: db.readers.pacing.Slice, left: l.left}
+	p := &pace{ctx: ctx, turn: turn, ends: db.closing, slice: db.readers.pacing.Slice, left: l.left, sum: db.readers.pacing.Sum}
 	c.pace = p
 	c.watch.Reset()
 	p.begin()

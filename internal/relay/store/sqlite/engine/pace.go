@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"engramd/internal/relay/fairness"
@@ -49,10 +50,12 @@ type Pacing struct {
 	Slice float64 // steps between two turns of others
 	Grace float64 // steps before a read can be ended in favour of who wants to begin
 	Most  int     // connections lent at a time
+
+	Sum *atomic.Int64 // of the steps that reads take; nil: nobody wants it
 }
 
 func (p Pacing) complete(turns int) Pacing {
-	return Pacing{cmp.Or(p.Every, stepsAtOnce), cmp.Or(p.Slice, slice), cmp.Or(p.Grace, grace), cmp.Or(p.Most, turns*connsPerTurn)}
+	return Pacing{cmp.Or(p.Every, stepsAtOnce), cmp.Or(p.Slice, slice), cmp.Or(p.Grace, grace), cmp.Or(p.Most, turns*connsPerTurn), p.Sum}
 }
 
 // pace is the work of one read, done in turns. Its connection is blocked, in
@@ -67,6 +70,7 @@ type pace struct {
 	looks time.Time       // when it was looked at last
 	had   time.Duration   // processor time of its thread then
 	err   error           // why it was ended
+	sum   *atomic.Int64   // Pacing.Sum
 }
 
 // begin starts a read: the goroutine keeps its thread until end, whose
@@ -109,6 +113,9 @@ func (p *pace) statement(args []Value) error {
 // now. An error ends the read. What takes longer than its steps do (large rows,
 // the full-text index) is charged for the time.
 func (p *pace) did(n float64) error {
+	if p.sum != nil {
+		p.sum.Add(int64(n))
+	}
 	if p.err == nil {
 		p.err = p.account(n)
 	}

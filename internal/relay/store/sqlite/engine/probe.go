@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"sync/atomic"
+
+	"engramd/internal/relay/store/sqlite/engine/steps"
 )
 
 // What the tests of the packages above must see or break.
@@ -27,6 +29,16 @@ func Steps(ctx context.Context, db *DB, every int, fn func(ctx context.Context, 
 		return InSnapshot(fn)(ctx, c)
 	})
 	return steps, err
+}
+
+// WatchWrites, for tests, adds to sum the steps that writes take. Nothing must be
+// written while it is called.
+func WatchWrites(db *DB, sum *atomic.Int64) (err error) {
+	db.writer.c.watch, err = steps.New(db.writer.c.db, 1, math.MaxInt64, func(n int64) bool {
+		sum.Add(n)
+		return true
+	})
+	return err
 }
 
 // BreakCommits, for tests, makes every COMMIT fail until allow is called.

@@ -82,7 +82,7 @@ func (k *checker) integrity() error {
 }
 
 func (k *checker) events() error {
-	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND created_at = ? AND seq = ? AND kind = ? AND value = `
+	const tagRow = `SELECT 1 FROM tags WHERE name = ? AND class IN (?, ?) AND created_at = ? AND seq = ? AND kind = ? AND value = `
 	return k.c.Query(k.ctx, `SELECT seq, id, pubkey, kind, created_at, class, d, `+record.ReadersInFull+`, expires_at, json,
 		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events`, nil,
 		func(v engine.Row) error {
@@ -97,13 +97,13 @@ func (k *checker) events() error {
 			if one := len(r.Readers) == len(r.Pubkey); v[5] == engine.Value(int64(r.Class)) && one != (v[11] == engine.Value(int64(1))) {
 				k.report.Found("class", store.AdviceRebuild, "event %d: column readers is not as it should be", v[0])
 			}
-			for _, t := range r.Tags {
+			for _, t := range record.Tags(r.Event.Tags, record.StoredClass(v[5])) {
 				k.tagRows++
 				text := tagRow + "?"
 				if _, numbered := t.NumberedKey(); numbered {
 					text = tagRow + record.NumOf
 				}
-				has, err := k.c.Exists(text, t.Name, r.Created, v[0], int64(r.Event.Kind), t.Value)
+				has, err := k.c.Exists(text, t.Name, v[5], int64(r.Class), r.Created, v[0], int64(r.Event.Kind), t.Value)
 				if err != nil {
 					return err
 				}
@@ -179,6 +179,10 @@ func (k *checker) heads() error {
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if err := k.c.Counted(&k.report, "heads", store.AdviceRebuild, "%d addresses have several heads",
+		`SELECT count(*) FROM (SELECT 1 FROM events WHERE d IS NOT NULL GROUP BY kind, author, d HAVING count(*) > 1)`); err != nil {
 		return err
 	}
 	return k.c.Query(k.ctx, `SELECT h.seq FROM history h JOIN events e ON e.id = h.id`, nil, func(v engine.Row) error {

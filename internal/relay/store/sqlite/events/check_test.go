@@ -25,7 +25,7 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 		"column":          {"UPDATE events SET created_at = created_at + 1 WHERE kind = 1", "json"},
 		"expiry":          {"UPDATE events SET expires_at = 5 WHERE kind = 1", "json"},
 		"missing tag":     {"DELETE FROM tags WHERE name = 't'", "tags"},
-		"tag too many":    {"INSERT INTO tags(name, value, created_at, seq, kind) VALUES ('t', 'y', 1, 1, 1)", "tags"},
+		"tag too many":    {"INSERT INTO tags(name, value, class, created_at, seq, kind) VALUES ('t', 'y', 0, 1, 1, 1)", "tags"},
 		"head is older":   {"UPDATE history SET created_at = created_at + 1000", "heads"},
 		"both":            {"UPDATE history SET json = (SELECT json FROM events WHERE kind = 1)", "heads"},
 		"contract states": {"UPDATE contract_states SET poster = x'00'", "states"},

@@ -29,8 +29,8 @@ const (
 	sqlAllEvents = `SELECT concat_ws('|', seq, kind, created_at, class, quote(d), typeof(readers), quote(CASE typeof(readers)
 		WHEN 'integer' THEN (SELECT key FROM pubkeys WHERE num = readers) ELSE readers END), expires_at, arrived_at,
 		hex((SELECT key FROM pubkeys WHERE num = author)), hex(json)) FROM events ORDER BY seq`
-	sqlAllTags = `SELECT concat_ws('|', name, quote(CASE WHEN name = 'p' AND typeof(value) = 'integer'
-		THEN (SELECT key FROM pubkeys WHERE num = value) ELSE value END), typeof(value), created_at, seq, kind) FROM tags ORDER BY 1`
+	sqlAllTags = `SELECT concat_ws('|', name, quote(CASE WHEN name IN ('p', 'pp') AND typeof(value) = 'integer'
+		THEN (SELECT key FROM pubkeys WHERE num = value) ELSE value END), typeof(value), class, created_at, seq, kind) FROM tags ORDER BY 1`
 	sqlAllKeys    = `SELECT hex(key) FROM pubkeys ORDER BY key`
 	sqlAllHistory = `SELECT concat_ws('|', seq, kind, quote(d), quote(readers), hex(json)) FROM history ORDER BY seq`
 	sqlWholeSpec  = `SELECT concat_ws('|', type, name, sql) FROM sqlite_schema ORDER BY type, name`
@@ -102,7 +102,7 @@ func oldWorld(t *testing.T, events int) (*world, string) {
 			class, d, CASE typeof(readers) WHEN 'integer' THEN (SELECT key FROM n.pubkeys WHERE num = readers) ELSE readers END,
 			expires_at, arrived_at, json FROM n.events`,
 		`INSERT INTO tags SELECT name, CASE WHEN name = 'p' AND typeof(value) = 'integer'
-			THEN (SELECT key FROM n.pubkeys WHERE num = value) ELSE value END, created_at, seq, kind FROM n.tags`,
+			THEN (SELECT key FROM n.pubkeys WHERE num = value) ELSE value END, created_at, seq, kind FROM n.tags WHERE name <> 'pp'`,
 		`INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at, superseded_at, json)
 			SELECT seq, kind, created_at, class, d, readers, expires_at, arrived_at, superseded_at, json FROM n.history`,
 		`INSERT INTO deleted_ids SELECT id, pubkey FROM n.deleted_ids`, `INSERT INTO deleted_addresses SELECT kind, pubkey, d, until FROM n.deleted_addresses`,

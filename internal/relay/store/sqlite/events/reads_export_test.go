@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"engramd/internal/relay/store/sqlite/engine"
@@ -38,3 +39,6 @@ func Charged(o opened, fn func()) (time.Duration, error) {
 	err := s.db.Lend(context.Background(), &l, func(context.Context, *engine.Conn) error { fn(); return nil })
 	return l.Took(), err
 }
+
+// WatchWrites adds to sum the steps that writes take from now on.
+func WatchWrites(o opened, sum *atomic.Int64) error { return engine.WatchWrites(o.inside().db, sum) }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
@@ -112,8 +114,37 @@ func (r reclassifier) classStep(table, where string, verdicts bool, last *int64)
 		if table == "history" {
 			extra = "superseded_at"
 		}
+		if table == "events" {
+			if err := r.retag(*last, ev, was, is); err != nil {
+				return err
+			}
+		}
 		return r.Do("UPDATE "+table+" SET class = ?1, readers = ?2, sum = CASE WHEN sum NOT NULL THEN engramd_sum(seq, kind, created_at, ?1, d, ?2, expires_at, arrived_at, json, "+
 			extra+") END WHERE seq = ?3", int64(is), readers, *last)
 	})
 	return n == classifyChunk, err
+}
+
+// retag lists an event's tags under its new class.
+func (r reclassifier) retag(seq int64, ev *nostr.Event, was, is gate.Class) error {
+	for i, class := range []gate.Class{was, is} {
+		text := `DELETE FROM tags WHERE name = ?1 AND value = ?2 AND class = ?3 AND created_at = ?4 AND seq = ?5 AND kind = ?6`
+		if i > 0 {
+			text = `INSERT OR IGNORE INTO tags(name, value, class, created_at, seq, kind) VALUES (?1, ?2, ?3, ?4, ?5, ?6)`
+		}
+		for _, t := range record.Tags(ev.Tags, class) {
+			value := t.Value
+			if k, numbered := t.NumberedKey(); numbered {
+				num, err := r.keys.Give(k)
+				if err != nil {
+					return err
+				}
+				value = num
+			}
+			if _, err := r.Exec(text, t.Name, value, int64(class), int64(ev.CreatedAt), seq, int64(ev.Kind)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

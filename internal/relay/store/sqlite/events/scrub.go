@@ -42,8 +42,8 @@ const (
 )
 
 // sqlScrub is rows of both tables by number.
-var sqlScrub = `SELECT 0, e.seq, e.json, ` + column.Sound("events", "e") + ` FROM events AS e WHERE e.seq > ?1
-	UNION ALL SELECT 1, h.seq, h.json, ` + column.Sound("history", "h") + ` FROM history AS h WHERE h.seq > ?1 ORDER BY 2 LIMIT ?2`
+var sqlScrub = `SELECT 0, e.seq, e.json, ` + column.Sound("events", "e") + `, e.class FROM events AS e WHERE e.seq > ?1
+	UNION ALL SELECT 1, h.seq, h.json, ` + column.Sound("history", "h") + `, h.class FROM history AS h WHERE h.seq > ?1 ORDER BY 2 LIMIT ?2`
 
 func (b *scrubber) start(after func(time.Duration) <-chan time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -128,7 +128,7 @@ func (b *scrubber) look(ctx context.Context, from, rows, bytes int64) (p piece, 
 				one.Table = "history"
 			}
 			p.last = one.Seq
-			if err := b.judge(c, &p, one, v[3]); err != nil {
+			if err := b.judge(c, &p, one, v[3], v[4]); err != nil {
 				return err
 			}
 			if bytes -= int64(len(one.json)); bytes <= 0 {
@@ -140,7 +140,7 @@ func (b *scrubber) look(ctx context.Context, from, rows, bytes int64) (p piece, 
 	return p, err
 }
 
-func (b *scrubber) judge(c *engine.Conn, p *piece, one scrubbed, sound engine.Value) error {
+func (b *scrubber) judge(c *engine.Conn, p *piece, one scrubbed, sound, class engine.Value) error {
 	ev, parsed := column.Event(one.json)
 	summed := sound == engine.Value(int64(1))
 	if parsed != nil || !summed {
@@ -153,7 +153,7 @@ func (b *scrubber) judge(c *engine.Conn, p *piece, one scrubbed, sound engine.Va
 			return nil
 		}
 	}
-	rec, err := record.New(ev, 0)
+	rec, err := record.New(ev, record.StoredClass(class))
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
@@ -159,7 +160,7 @@ func ThroughKey(value string) (again string, blob bool, err error) {
 
 // TagRows lists the rows of the tag index as name and value.
 func TagRows(tags nostr.Tags) (out [][2]string) {
-	for _, r := range record.Tags(tags) {
+	for _, r := range record.Tags(tags, gate.Open) {
 		value, _ := column.Text(r.Value)
 		out = append(out, [2]string{r.Name, value})
 	}

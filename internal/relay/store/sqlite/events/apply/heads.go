@@ -27,7 +27,7 @@ const (
 	sqlInsertHistory = `INSERT INTO history(seq, kind, created_at, class, d, readers, expires_at, arrived_at,
 		superseded_at, json, sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8, ?9, engramd_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?8))`
 	sqlDeleteEvent = `DELETE FROM events WHERE seq = ?`
-	sqlDeleteTag   = `DELETE FROM tags WHERE name = ? AND value = ? AND created_at = ? AND seq = ?`
+	sqlDeleteTag   = `DELETE FROM tags WHERE name = ? AND value = ? AND class = ? AND created_at = ? AND seq = ?`
 )
 
 // head is the event that holds an address.
@@ -197,10 +197,10 @@ func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen
 	if _, err := a.Exec(sqlDeleteEvent, seq); err != nil {
 		return err
 	}
-	tags := record.Tags(ev.Tags)
+	tags := record.Tags(ev.Tags, record.StoredClass(row[1]))
 	a.Extra += len(row[0].([]byte)) + record.RowCost*len(tags)
 	for _, t := range tags {
-		if err := a.dropTag(&t, row[4], seq, successor); err != nil {
+		if err := a.dropTag(&t, row[1], row[4], seq, successor); err != nil {
 			return err
 		}
 	}
@@ -216,16 +216,16 @@ func (a *archive) dropEvent(seq int64, successor *record.Record, gone bool, seen
 }
 
 // dropTag takes one row out of the tag index.
-func (a *archive) dropTag(t *record.Tag, created engine.Value, seq int64, successor *record.Record) error {
+func (a *archive) dropTag(t *record.Tag, class, created engine.Value, seq int64, successor *record.Record) error {
 	k, numbered := t.NumberedKey()
 	if !numbered {
-		return a.Do(sqlDeleteTag, t.Name, t.Value, created, seq)
+		return a.Do(sqlDeleteTag, t.Name, t.Value, class, created, seq)
 	}
 	num, err := a.Keys.Number(k)
 	if err != nil {
 		return err
 	}
-	if _, err := a.Exec(sqlDeleteTag, t.Name, num, created, seq); err != nil || num == 0 || successor.Names(k) {
+	if _, err := a.Exec(sqlDeleteTag, t.Name, num, class, created, seq); err != nil || num == 0 || successor.Names(k) {
 		return err
 	}
 	return a.Keys.Loosen(num)

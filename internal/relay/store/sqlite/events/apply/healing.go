@@ -139,9 +139,10 @@ func (h *healing) inPlace(text string, args ...engine.Value) error {
 }
 
 const (
-	sqlIndexedEvent = `SELECT author, kind, created_at, class, expires_at FROM events INDEXED BY events_author WHERE author NOT NULL AND +seq = ?`
+	sqlIndexedEvent = `SELECT author, kind, created_at, class, expires_at, nullif(reader, 0) FROM events INDEXED BY events_author WHERE author NOT NULL AND +seq = ?`
 	sqlIndexedD     = `SELECT d FROM events INDEXED BY events_address WHERE d IS NOT NULL AND kind NOT NULL AND +seq = ?`
 	sqlIndexedOld   = `SELECT pubkey, kind, d, created_at FROM history INDEXED BY history_address WHERE kind NOT NULL AND +seq = ?`
+	sqlIndexedWhom  = `SELECT class, reader FROM history INDEXED BY history_author WHERE pubkey NOT NULL AND +seq = ?`
 	sqlKeysNamed    = `SELECT DISTINCT value FROM tags WHERE seq = ? AND name = 'p' AND typeof(value) = 'integer'`
 )
 
@@ -193,8 +194,8 @@ func (h *healing) settleEvent(seq int64, ev *nostr.Event, size int64) error {
 	if d != nil {
 		dValue = d[0]
 	}
-	err = h.inPlace(`UPDATE events SET author = ?1, kind = ?2, created_at = ?3, class = ?4, expires_at = ?5, d = ?6, json = ?7, sum = 0 WHERE seq = ?8`,
-		row[0], row[1], row[2], row[3], row[4], dValue, standIn(ev, column.HexOf(key), row.Int(1), row.Int(2), size), seq)
+	err = h.inPlace(`UPDATE events SET author = ?1, kind = ?2, created_at = ?3, class = ?4, expires_at = ?5, readers = ?6, d = ?7, json = ?8, sum = 0 WHERE seq = ?9`,
+		row[0], row[1], row[2], row[3], row[4], row[5], dValue, standIn(ev, column.HexOf(key), row.Int(1), row.Int(2), size), seq)
 	if err != nil {
 		return err
 	}
@@ -216,8 +217,16 @@ func (h *healing) settleVersion(seq int64, ev *nostr.Event, size int64) error {
 	if err != nil || row == nil {
 		return noEntry(err)
 	}
-	return h.inPlace(`UPDATE history SET kind = ?1, created_at = ?2, d = ?3, json = ?4, sum = 0 WHERE seq = ?5`,
-		row[1], row[3], row[2], standIn(ev, row.Hex(0), row.Int(1), row.Int(3), size), seq)
+	whom, err := h.tx.Conn().One(sqlIndexedWhom, seq)
+	if err != nil || whom == nil {
+		return noEntry(err)
+	}
+	readers := whom.Blob(1)
+	if len(readers) > 0 { // as long as one key
+		readers = append(readers, make([]byte, 32-len(readers))...)
+	}
+	return h.inPlace(`UPDATE history SET kind = ?1, created_at = ?2, d = ?3, class = ?4, readers = ?5, json = ?6, sum = 0 WHERE seq = ?7`,
+		row[1], row[3], row[2], whom[0], readers, standIn(ev, row.Hex(0), row.Int(1), row.Int(3), size), seq)
 }
 
 // noEntry is the error for a row that an index has no entry of.

@@ -12,7 +12,7 @@ import (
 const (
 	sqlInsertEvent = `INSERT INTO events(seq, kind, created_at, class, d, readers, expires_at, arrived_at, json, author, sum)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, engramd_sum(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))`
-	sqlInsertTag = `INSERT INTO tags(name, value, created_at, seq, kind) VALUES (?, ?, ?, ?, ?)`
+	sqlInsertTag = `INSERT INTO tags(name, value, class, created_at, seq, kind) VALUES (?, ?, ?, ?, ?, ?)`
 )
 
 var (
@@ -165,6 +165,6 @@ func (a *archive) insertTag(r *record.Record, t *record.Tag, seq int64) error {
 		}
 		value = num
 	}
-	a.Args = append(a.Args[:0], t.Name, value, r.Created, seq, int64(r.Event.Kind))
+	a.Args = append(a.Args[:0], t.Name, value, int64(r.Class), r.Created, seq, int64(r.Event.Kind))
 	return a.Do(sqlInsertTag, a.Args...)
 }

@@ -53,10 +53,6 @@ const (
 // has become everybody's.
 func (h *Reader) History(ctx context.Context, scope gate.Scope, q store.HistoryQuery) (rows []store.Row, more bool, err error) {
 	defer h.Reader.Observed("history", time.Now(), &err)
-	sp, want, err := query.Versions(&q)
-	if err != nil {
-		return nil, false, err
-	}
 	most, size := cmp.Or(max(q.Limit, 0), defaultHistoryRows), cmp.Or(max(q.MaxBytes, 0), historyBytes)
 	if q.ByArrival() {
 		if rows, more, err = h.arrivals(ctx, scope, q, most, size); err == nil && q.Arrivals {
@@ -69,7 +65,7 @@ func (h *Reader) History(ctx context.Context, scope gate.Scope, q store.HistoryQ
 		how = engine.LookUp
 	}
 	ask := store.Ask{Scope: scope, After: q.After, MaxRows: most, MaxBytes: size}
-	page, err := h.Reader.Page(ctx, ask, want, how, sp)
+	page, err := h.Reader.Versions(ctx, ask, &q, how)
 	if err = whole(err, q.D != nil); (err == nil || store.PartOf(err) != nil) && record.IsContract(q.Kind) && q.Arrivals {
 		err = errors.Join(err, h.AddArrivals(ctx, page.Rows))
 	}
@@ -85,14 +81,16 @@ func whole(err error, is bool) error {
 }
 
 const (
-	fromContractHistory = `history AS e INDEXED BY history_contract`
-	sqlBefore           = `SELECT e.seq FROM history AS e INDEXED BY history_id WHERE e.id=? AND e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0`
+	sqlBefore = `SELECT e.seq FROM history AS e INDEXED BY history_id WHERE e.id=? AND e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0`
 )
 
 // arrivals is History for one address of contract memory: the last that came
 // first, for that is the order of its thread.
 func (h *Reader) arrivals(ctx context.Context, scope gate.Scope, q store.HistoryQuery, most, size int) (rows []store.Row, more bool, err error) {
-	author, _ := column.Hex32(q.Author)
+	author, ok := column.Hex32(q.Author)
+	if !ok {
+		return nil, false, fmt.Errorf("%w: the author is no pubkey", store.ErrFilter)
+	}
 	var damaged []store.Damaged
 	address := []engine.Value{int64(q.Kind), author, record.AddressKey(q.Kind, *q.D)}
 	err = h.Reader.DB.Snapshot(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
@@ -101,8 +99,12 @@ func (h *Reader) arrivals(ctx context.Context, scope gate.Scope, q store.History
 			return err
 		}
 		w := &query.Where{}
-		w.Text("SELECT " + query.Columns(scope, nostr.Filter{}, query.FromHistory) + " FROM " + fromContractHistory + " WHERE ")
-		w.And("e.kind=? AND e.pubkey=? AND e.d=? AND e.kind IN (30090,30091) AND e.seq<?", append(address, before)...)
+		w.Text("SELECT " + query.Columns(scope, nostr.Filter{}, query.FromHistory) + " FROM history AS e WHERE e.seq IN (SELECT seq FROM history AS v INDEXED BY history_contract WHERE ")
+		w.And("v.kind=? AND v.pubkey=? AND v.d=? AND v.kind IN (30090,30091) AND v.seq<?", append(address, before)...)
+		if readers, whole := query.Readers(scope, &q); !whole { // others' are not passed over
+			w.AndIn("v.reader", readers)
+		}
+		w.Text(")")
 		if q.Until != nil {
 			w.And("e.created_at<=?", *q.Until)
 		}

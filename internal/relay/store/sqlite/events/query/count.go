@@ -66,7 +66,7 @@ func (q *Reader) countSQL(ctx context.Context, c *engine.Conn, asks []store.Ask,
 	case len(all.from) == 0:
 		return "SELECT 0", nil, nil
 	case all.once:
-		return "SELECT count(*)" + all.from[0], all.args, nil
+		return "SELECT (SELECT count(*)" + strings.Join(all.from, ")+(SELECT count(*)") + ")", all.args, nil
 	case len(all.from) == 1:
 		return "SELECT count(DISTINCT e.seq)" + all.from[0], all.args, nil
 	}
@@ -78,12 +78,17 @@ func (q *Reader) countSQL(ctx context.Context, c *engine.Conn, asks []store.Ask,
 type terms struct {
 	from []string
 	args []engine.Value
-	once bool // no row is met more than once
+	once bool // no row is met more than once, in all of them
+}
+
+// of selects columns of all rows.
+func (t *terms) of(columns string) string {
+	return "SELECT " + columns + strings.Join(t.from, " UNION ALL SELECT "+columns)
 }
 
 // numbers selects the rows' numbers, some more than once.
 func (t *terms) numbers() string {
-	return "SELECT e.seq AS seq" + strings.Join(t.from, " UNION ALL SELECT e.seq")
+	return t.of("e.seq AS seq")
 }
 
 func (q *Reader) terms(ctx context.Context, c *engine.Conn, asks []store.Ask, wants []*Wanted) (all terms, err error) {
@@ -91,7 +96,7 @@ func (q *Reader) terms(ctx context.Context, c *engine.Conn, asks []store.Ask, wa
 	for i, ask := range asks {
 		r := q.reading(ctx, c, ask, wants[i])
 		r.whole = true
-		spans, err := r.countSpans()
+		spans, once, err := r.countSpans()
 		if err != nil {
 			return terms{}, err
 		}
@@ -101,7 +106,7 @@ func (q *Reader) terms(ctx context.Context, c *engine.Conn, asks []store.Ask, wa
 			r.conditions(&w, sp.shape)
 			all.from = append(all.from, " FROM "+sp.from+" WHERE "+w.SQL.String())
 			all.args = append(all.args, w.Args...)
-			all.once = all.once && len(spans) == 1 && !sp.repeats
+			all.once = all.once && once && !sp.repeats
 		}
 	}
 	if len(all.from) > maxTerms || len(all.args) > maxArguments {
@@ -110,20 +115,22 @@ func (q *Reader) terms(ctx context.Context, c *engine.Conn, asks []store.Ask, wa
 	return all, nil
 }
 
-// countSpans are the spans of an ask for counting.
-func (r *reading) countSpans() ([]span, error) {
+// countSpans are the spans of an ask for counting, and whether no row is in two
+// of them.
+func (r *reading) countSpans() ([]span, bool, error) {
 	if r.want.filter.Search != "" {
-		return r.matchSpans()
+		spans, err := r.matchSpans()
+		return spans, true, err
 	}
-	list, err := r.stretches(choose(r.want))
+	list, once, err := r.stretches(choose(r.want))
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	out := make([]span, len(list))
 	for i, st := range list {
 		out[i] = st.together()
 	}
-	return out, nil
+	return out, once, nil
 }
 
 // IDs returns the times and ids of all events that the filter matches and the
@@ -195,7 +202,7 @@ func (t *terms) upTo(ctx context.Context, c *engine.Conn, most int) (n int, err 
 	}
 	rows := "SELECT DISTINCT seq FROM (" + t.numbers() + ")"
 	if t.once {
-		rows = "SELECT 1" + t.from[0]
+		rows = t.of("1")
 	}
 	args := append(t.args[:len(t.args):len(t.args)], int64(most))
 	err = c.Query(ctx, "SELECT count(*) FROM ("+rows+" LIMIT ?)", args, func(v engine.Row) error {
@@ -211,10 +218,10 @@ func (t *terms) upTo(ctx context.Context, c *engine.Conn, most int) (n int, err 
 
 // each gives fn created_at, id, seq and column.Sound of every row, once.
 func (t *terms) each(ctx context.Context, c *engine.Conn, fn func(v engine.Row) error) error {
-	columns := "SELECT e.created_at,e.id,e.seq," + column.Sound("events", "e")
-	text := columns + " FROM events AS e WHERE e.seq IN (" + t.numbers() + ")"
+	columns := "e.created_at,e.id,e.seq," + column.Sound("events", "e")
+	text := "SELECT " + columns + " FROM events AS e WHERE e.seq IN (" + t.numbers() + ")"
 	if t.once {
-		text = columns + t.from[0]
+		text = t.of(columns)
 	}
 	return c.Query(ctx, text, t.args, fn)
 }

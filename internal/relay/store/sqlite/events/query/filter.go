@@ -121,6 +121,16 @@ func tagRank(name string) int {
 	return 3
 }
 
+// p is what the filter asks of p, nil if nothing.
+func (w *Wanted) p() []engine.Value {
+	for _, t := range w.Tags {
+		if t.name == "p" {
+			return t.values
+		}
+	}
+	return nil
+}
+
 // d returns the condition on d, which comes before all others; nil if there is
 // none.
 func (w *Wanted) d() *wantedTag {

@@ -3,6 +3,7 @@ package query
 import (
 	"strings"
 
+	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/record"
 )
@@ -19,66 +20,88 @@ type stretch interface {
 	together() span
 }
 
-// stretches lists what together holds every row of the plan. Where kinds must
-// be known first, they are asked of the database.
-func (r *reading) stretches(p plan) ([]stretch, error) {
+// stretches lists what together holds every row of the plan that the scope
+// shows; once says that no row is in two of them. The scope drives: what is for
+// everybody is found by the plan's access among its classes, and what is for a
+// party by his keys, so that nobody pays for passing over other people's memory,
+// and the time of an answer does not tell of it (reach.go).
+func (r *reading) stretches(p plan) (list []stretch, once bool, err error) {
 	if sp, ok := r.alone(p); ok {
-		return []stretch{fixed(sp)}, nil
+		return []stretch{fixed(sp)}, true, nil
 	}
-	switch p.access {
-	case byAddress:
-		return []stretch{fixed(headSpan(r.want)), tagStretch{furtherShape, record.FurtherD, r.want.d().values, true}}, nil
-	case byTag:
-		return []stretch{tagStretch{tagShape(p.tag.name), p.tag.name, p.tag.values, true}}, nil
-	case byAuthor:
-		return []stretch{authorStretch{shape{}, r.want.authors, r.want.kinds}}, nil
-	case byKind:
-		return []stretch{kindStretch(r.want.kinds)}, nil
+	free, bound, err := r.classes()
+	if err != nil {
+		return nil, false, err
 	}
-	return r.timeStretches()
+	if len(free) > 0 {
+		if list, err = r.everybodys(p, free); err != nil {
+			return nil, false, err
+		}
+	}
+	once = true
+	for _, c := range bound {
+		of, ways := r.partys(p, c)
+		list, once = append(list, of...), once && ways < 2
+	}
+	return list, once, nil
 }
 
-// alone is the one span of a plan that has no more, pages and counts alike.
+// alone is the one span of a plan that names rows, pages and counts alike.
 func (r *reading) alone(p plan) (sp span, ok bool) {
-	switch {
-	case p.access == byID:
+	switch p.access {
+	case byID:
 		return idSpan(r.want.IDs), true
-	case p.access == byAddress && exactD(r.want):
-		return headSpan(r.want), true
-	case p.access == byArrival:
+	case byArrival:
 		return arrivalSpan(r.above), true
 	}
 	return sp, false
 }
 
-// timeStretches reads everything there is: what is for everybody by time, and
-// gated events by the ways on which the scope reaches them, so that nobody pays
-// for passing over other people's. The operator reads kind by kind.
-func (r *reading) timeStretches() ([]stretch, error) {
-	clauses := r.scope.Clauses()
-	if r.readsByKind(clauses) {
-		kinds, err := r.numbers(SQLKinds)
-		return []stretch{kindStretch(kinds)}, err
+// everybodys are the stretches of classes of which the scope shows everything.
+func (r *reading) everybodys(p plan, classes []gate.Class) (list []stretch, err error) {
+	sh := shape{classes: classes}
+	switch p.access {
+	case byAddress:
+		return addresses(r.want, sh, r.want.authors, nil), nil
+	case byTag:
+		tag := tagShape(p.tag.name)
+		tag.classes = classes
+		return []stretch{tagStretch{tag, p.tag.name, p.tag.values}}, nil
+	case byAuthor:
+		return []stretch{authorStretch{sh, r.want.authors, r.want.kinds, nil}}, nil
+	case byKind:
+		return append(list, kindStretch{sh, r.want.kinds}), nil
 	}
-	out := []stretch{fixed(timeSpan())}
-	for _, c := range clauses {
-		keys := blobs(c.Keys)
-		if c.ByAuthor {
-			out = append(out, authorStretch{shape{classes: c.Classes}, keys, nil})
-		}
-		if c.ByTag {
-			out = append(out, tagStretch{shape{classes: c.Classes}, "p", keys, false})
+	if classes[0] == gate.Open && !r.scope.All() {
+		list, classes = append(list, fixed(timeSpan())), classes[1:]
+	}
+	if len(classes) == 0 {
+		return list, nil
+	}
+	pairs, err := r.pairs()
+	for _, class := range classes {
+		if len(pairs[class]) > 0 {
+			list = append(list, kindStretch{shape{classes: []gate.Class{class}}, pairs[class]})
 		}
 	}
-	return out, nil
+	return list, err
+}
+
+// addresses are the heads that have one of the filter's addresses by the
+// authors, of the classes, and to one of the readers if any are named.
+func addresses(want *Wanted, sh shape, authors, readers []engine.Value) []stretch {
+	list := []stretch{fixed(headSpan(want, sh.classes, authors, readers, want.d().values))}
+	if exactD(want) {
+		return list
+	}
+	further := furtherShape
+	further.classes = sh.classes
+	return append(list, tagStretch{further, record.FurtherD, want.d().values})
 }
 
 // spans lists the spans of a plan for pages.
 func (r *reading) spans(p plan) (out []span, err error) {
-	if sp, ok := r.alone(p); ok {
-		return []span{sp}, nil
-	}
-	list, err := r.stretches(p)
+	list, _, err := r.stretches(p)
 	for i := 0; err == nil && i < len(list); i++ {
 		var some []span
 		some, err = list[i].ordered(r)
@@ -94,63 +117,73 @@ func (f fixed) ordered(*reading) ([]span, error) { return []span{span(f)}, nil }
 
 func (f fixed) together() span { return span(f) }
 
-// tagStretch is the events that have one of the values of a tag. Of long lists,
-// present says to ask first which of them any event has.
+// tagStretch is the events that have one of the values of a tag.
 type tagStretch struct {
 	shape
-	name    string
-	values  []engine.Value
-	present bool
+	name   string
+	values []engine.Value
 }
 
 func (s tagStretch) ordered(r *reading) ([]span, error) {
-	if s.present {
-		return r.presentTagSpans(s.shape, s.name, s.values)
-	}
-	return tagSpans(s.shape, s.name, s.values), nil
+	return r.presentTagSpans(s.shape, s.name, s.values)
 }
 
 func (s tagStretch) together() span {
 	sh := tagged(s.shape)
-	var w Where
-	w.And("t.name=?", s.name)
-	w.And("")
-	w.tagValue("t.value", s.name, s.values)
-	sh.lead, sh.repeats = w.SQL.String(), len(s.values) > 1
-	return span{&sh, w.Args}
+	sh.repeats = len(s.values) > 1
+	var l loops
+	l.lead.And("t.name=?", s.name)
+	l.lead.And("")
+	l.lead.tagValue("t.value", s.name, s.values)
+	l.classes("t.class", s.classes)
+	return l.span(&sh, sh.from)
 }
 
-// authorStretch is the events of the authors of the kinds; nil kinds are all
-// that there are.
+// authorStretch is the events of the authors of the kinds, nil being all that
+// there are, to one of the readers if any are named: keys, or 0 for what names
+// none or several.
 type authorStretch struct {
 	shape
-	authors, kinds []engine.Value
+	authors, kinds, readers []engine.Value
 }
 
-func (s authorStretch) ordered(r *reading) ([]span, error) {
-	return r.authorSpans(s.shape, s.authors, s.kinds)
-}
+func (s authorStretch) ordered(r *reading) ([]span, error) { return r.authorSpans(s) }
 
 func (s authorStretch) together() span {
 	sh := s.shape
-	var w Where
-	w.andAuthors(s.authors)
-	if s.kinds != nil {
-		w.AndIn("e.kind", s.kinds)
+	sh.at = "e"
+	var l loops
+	l.lead.andAuthors(s.authors)
+	l.classes("e.class", s.classes)
+	switch {
+	case s.open():
+		l.lead.And("e.reader=0")
+	case s.readers != nil:
+		l.keys("lr", "e.reader", s.readers)
 	}
-	sh.from, sh.lead, sh.at = "events AS e INDEXED BY events_author", w.SQL.String(), "e"
-	return span{&sh, w.Args}
+	if s.kinds != nil {
+		l.lead.AndIn("e.kind", s.kinds)
+	}
+	return l.span(&sh, "events AS e INDEXED BY events_author")
 }
 
 // kindStretch is the events of the kinds.
-type kindStretch []engine.Value
+type kindStretch struct {
+	shape
+	kinds []engine.Value
+}
 
-func (s kindStretch) ordered(*reading) ([]span, error) { return kindSpans(s), nil }
+func (s kindStretch) ordered(*reading) ([]span, error) {
+	return kindSpans(s.shape, s.kinds), nil
+}
 
 func (s kindStretch) together() span {
-	var w Where
-	w.in("e.kind", s)
-	return span{&shape{from: "events AS e INDEXED BY events_kind", lead: w.SQL.String(), at: "e"}, w.Args}
+	sh := s.shape
+	sh.at = "e"
+	var l loops
+	l.lead.AndIn("e.kind", s.kinds)
+	l.classes("e.class", s.classes)
+	return l.span(&sh, "events AS e INDEXED BY events_kind")
 }
 
 // Of a long list, most values may name nothing. Which do is asked with one
@@ -168,28 +201,20 @@ func (r *reading) presentTagSpans(sh shape, name string, values []engine.Value) 
 	if !w.tagList(name, values) {
 		return tagSpans(sh, name, values), nil
 	}
-	w.Text(") SELECT x FROM v WHERE EXISTS (SELECT 1 FROM tags AS t WHERE t.name=? AND t.value=v.x AND t.created_at>=? AND t.created_at<=?)",
-		name, r.want.since, r.until())
-	present, err := r.numbers(w.SQL.String(), w.Args...)
-	if err != nil {
-		return nil, err
-	}
+	w.Text("), c(class) AS (VALUES "+classRows(sh.classes)+") SELECT x,class FROM v CROSS JOIN c WHERE EXISTS (SELECT 1 FROM tags AS t"+
+		" WHERE t.name=? AND t.value=v.x AND t.class=c.class AND t.created_at>=? AND t.created_at<=?)", name, r.want.since, r.until())
 	sh = tagged(sh)
-	out := make([]span, len(present))
-	for i, v := range present {
-		out[i] = span{&sh, []engine.Value{name, v}}
-	}
-	return out, nil
+	return engine.List(r.ctx, r.c, func(v engine.Row) (span, error) { return span{&sh, []engine.Value{name, v[0], v[1]}}, nil }, w.SQL.String(), w.Args...)
 }
 
 // presentAuthorSpans finds, with one statement, which of the authors have
-// something of which kinds.
+// something open of which kinds.
 func (r *reading) presentAuthorSpans(sh *shape, authors, kinds []engine.Value) (out []span, err error) {
 	var w Where
 	w.Text("WITH a(num) AS (")
 	w.numbersOf(authors)
 	w.Text("), k(kind) AS (VALUES (?)"+strings.Repeat(",(?)", len(kinds)-1)+")", kinds...)
 	w.Text(" SELECT num,kind FROM a CROSS JOIN k WHERE EXISTS (SELECT 1 FROM events AS e INDEXED BY events_author"+
-		" WHERE e.author=a.num AND e.kind=k.kind AND e.created_at>=? AND e.created_at<=?)", r.want.since, r.until())
-	return engine.List(r.ctx, r.c, func(v engine.Row) (span, error) { return span{sh, []engine.Value{v[0], v[1]}}, nil }, w.SQL.String(), w.Args...)
+		" WHERE e.author=a.num AND e.class=0 AND e.reader=0 AND e.kind=k.kind AND e.created_at>=? AND e.created_at<=?)", r.want.since, r.until())
+	return engine.List(r.ctx, r.c, func(v engine.Row) (span, error) { return span{sh, []engine.Value{v[0], int64(0), int64(0), v[1]}}, nil }, w.SQL.String(), w.Args...)
 }

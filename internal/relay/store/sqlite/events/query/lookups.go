@@ -17,7 +17,7 @@ import (
 const kindAppData = nostr.KindApplicationSpecificData
 
 const sqlApproved = `SELECT 1 FROM events AS e INDEXED BY events_address CROSS JOIN tags AS t
-	ON t.name='p' AND t.value=` + record.NumOf + ` AND t.created_at=e.created_at AND t.seq=e.seq
+	ON t.name='p' AND t.value=` + record.NumOf + ` AND t.class=e.class AND t.created_at=e.created_at AND t.seq=e.seq
 	WHERE e.kind=? AND e.author=` + record.NumOf + ` AND e.d=? AND (e.expires_at IS NULL OR e.expires_at>?)`
 
 // Approved reports whether the list of approved agents of one of the owners (kind

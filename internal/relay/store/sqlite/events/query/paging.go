@@ -93,12 +93,6 @@ func (q *Reader) paged(ctx context.Context, ask store.Ask, want *Wanted, how eng
 	}
 }
 
-// Page makes a page of one span.
-func (q *Reader) Page(ctx context.Context, ask store.Ask, want *Wanted, how engine.Effort, sp span) (store.Page, error) {
-	page, damaged, err := q.paged(ctx, ask, want, how, true, func(r *reading, pg *paging) error { return r.merge([]span{sp}, pg) })
-	return page, Lacking(damaged, false, err)
-}
-
 // place is how far a page is.
 type place struct {
 	rows, spans int

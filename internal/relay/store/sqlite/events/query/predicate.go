@@ -155,13 +155,16 @@ func textList(values []engine.Value) (list string, ok bool) {
 	return string(b), err == nil
 }
 
+// numbered reports whether the keys of a tag lie in the tag index by number.
+func numbered(name string) bool { return name == "p" || name == record.SharedP }
+
 // numbered adds "expr is the number of one of the keys".
 func (w *Where) numbered(expr string, keys []engine.Value) {
 	switch len(keys) {
 	case 0:
 		w.Text("0")
 	case 1:
-		w.Text(expr+"="+record.NumOf, keys[0])
+		w.Text(expr+"="+numOf, keys[0])
 	default:
 		w.Text(expr + " IN (")
 		w.numbersOf(keys)
@@ -169,10 +172,19 @@ func (w *Where) numbered(expr string, keys []engine.Value) {
 	}
 }
 
-// numbersOf adds a SELECT of the keys' numbers.
+// numOf is the number of one key. A key without one has that of nobody: it is
+// looked for all the same, for that somebody is known may be hidden as well.
+const numOf = `coalesce((SELECT +num FROM pubkeys WHERE key=?),-1)`
+
+// numbersOf adds a SELECT of the keys' numbers; each without one has another of
+// nobody's.
 func (w *Where) numbersOf(keys []engine.Value) {
-	w.Text("SELECT +num FROM pubkeys WHERE ")
-	w.in("key", keys)
+	list := make([]byte, 0, 32*len(keys))
+	for _, k := range keys {
+		list = append(list, k.([]byte)...)
+	}
+	w.Text("WITH RECURSIVE list(at) AS (VALUES(1) UNION ALL SELECT at+32 FROM list WHERE at+32<?)"+
+		" SELECT coalesce((SELECT +num FROM pubkeys WHERE key=substr(?,at,32)),-at) AS num FROM list", int64(len(list)), list)
 }
 
 // author adds "the row's author is among keys".
@@ -195,7 +207,7 @@ func (w *Where) andAuthors(keys []engine.Value) {
 func (w *Where) tagValue(expr, name string, values []engine.Value) {
 	texts := textsIn(values)
 	switch {
-	case name != "p" || texts == len(values):
+	case !numbered(name) || texts == len(values):
 		w.in(expr, values)
 	case texts == 0:
 		w.numbered(expr, values)
@@ -213,7 +225,7 @@ func (w *Where) tagValue(expr, name string, values []engine.Value) {
 // name, or reports false and adds nothing.
 func (w *Where) tagList(name string, values []engine.Value) bool {
 	keys := 0
-	if name == "p" {
+	if numbered(name) {
 		keys = len(values) - textsIn(values)
 	}
 	l, ok := pack(values[:len(values)-keys])

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/store/sqlite/events/rot"
+	"engramd/nips/nipae"
 )
 
 // Reader finds events by filters.
@@ -57,7 +58,7 @@ func (q *Reader) Query(ctx context.Context, ask store.Ask) (page store.Page, err
 	if ask.Above > 0 {
 		p = plan{want: want, access: byArrival}
 	}
-	page, damaged, err := q.paged(ctx, ask, want, p.effort(ask), p.oneStatement(), func(r *reading, pg *paging) error {
+	page, damaged, err := q.paged(ctx, ask, want, p.effort(ask), p.oneStatement(ask.Scope), func(r *reading, pg *paging) error {
 		if err := r.page(p, pg); err != nil || pg.page.More || !p.single() || len(pg.page.Rows) >= p.named() {
 			return err
 		}
@@ -71,13 +72,17 @@ func (q *Reader) Query(ctx context.Context, ask store.Ask) (page store.Page, err
 
 // oneStatement reports whether the plan needs a single statement, which is a
 // transaction by itself.
-func (p plan) oneStatement() bool {
+func (p plan) oneStatement(scope gate.Scope) bool {
 	w := p.want
-	switch p.access {
-	case byID:
+	switch {
+	case p.access == byID:
 		return len(w.IDs) == 1
-	case byAddress:
-		return len(w.authors)*len(w.kinds)*len(w.d().values) == 1 && exactD(w)
+	case p.access == byAddress && exactD(w) && w.kinds[0] == engine.Value(int64(nipae.Kind)):
+		return len(w.authors)*len(w.kinds)*len(w.d().values) == 1 // one clause, and of its ways one
+	case scope.All() || len(scope.Clauses()) > 0:
+		return false
+	}
+	switch p.access {
 	case byTag:
 		return len(p.tag.values) == 1
 	case byAuthor:

@@ -5,8 +5,11 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
 )
 
@@ -108,13 +111,18 @@ func (q *Reader) ExplainCount(ctx context.Context, asks []store.Ask) (detail str
 
 // ExplainHistory returns SQLite's account of a read of history.
 func (q *Reader) ExplainHistory(ctx context.Context, scope gate.Scope, ask store.HistoryQuery) (detail string, err error) {
-	sp, want, err := Versions(&ask)
+	want, err := Compile(nostr.Filter{Until: (*nostr.Timestamp)(ask.Until)})
 	if err != nil {
 		return "", err
 	}
+	author, _ := column.Hex32(ask.Author)
 	err = q.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
 		r := q.reading(ctx, c, store.Ask{Scope: scope}, want)
-		text, args := r.statement(Columns(scope, want.filter, sp.source), sp)
+		spans, err := r.versions(&ask, author)
+		if err != nil || len(spans) == 0 {
+			return err
+		}
+		text, args := r.statement(Columns(scope, want.filter, FromHistory), spans[0])
 		detail, err = explain(ctx, c, text, args)
 		return err
 	})

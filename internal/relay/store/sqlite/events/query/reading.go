@@ -15,18 +15,19 @@ import (
 // reading is one read call on one connection: what is asked, by whom, and as of
 // when.
 type reading struct {
-	ctx   context.Context
-	c     *engine.Conn
-	scope gate.Scope
-	want  *Wanted
-	above int64           // of byArrival
-	now   int64           // expired at or before it is not there
-	after *store.Position // resume behind it
-	whole bool            // it is not taken up again where it was ended
-	table *gate.Table
-	rot   *rot.Known
-	met   []store.Damaged // rotten rows that the reader may know of
-	texts map[*shape]statement
+	ctx     context.Context
+	c       *engine.Conn
+	scope   gate.Scope
+	clauses []gate.Clause // its
+	want    *Wanted
+	above   int64           // of byArrival
+	now     int64           // expired at or before it is not there
+	after   *store.Position // resume behind it
+	whole   bool            // it is not taken up again where it was ended
+	table   *gate.Table
+	rot     *rot.Known
+	met     []store.Damaged // rotten rows that the reader may know of
+	texts   map[*shape]statement
 }
 
 // statement is a shape's SQL behind the span's own arguments, the first of
@@ -73,7 +74,7 @@ func (r *reading) statement(columns string, sp span) (string, []engine.Value) {
 		w.Text("SELECT " + columns + " FROM " + sp.from + " WHERE ")
 		w.And(sp.lead)
 		r.conditions(&w, sp.shape)
-		if sp.ordered {
+		if sp.ordered && !sp.single {
 			w.Text(" ORDER BY " + sp.at + ".created_at DESC")
 		}
 		st = statement{w.SQL.String(), w.Args}
@@ -101,10 +102,7 @@ func (r *reading) conditions(w *Where, sh *shape) {
 		lives = shown[sh.source].lives
 	}
 	w.And(lives, r.now)
-	if sh.classes != nil {
-		w.And("e.class IN (" + classList(sh.classes) + ")")
-	}
-	ScopeWhere(w, r.scope, r.want.filter, sh.source, sh.d)
+	scopeWhere(w, r.scope, r.clauses, r.want.filter, sh.source, sh.d, sh.classes)
 	if r.after != nil {
 		w.And("("+sh.at+".created_at<? OR e.id>?)", r.after.CreatedAt, r.after.ID[:])
 	}
@@ -127,8 +125,8 @@ func (r *reading) conditions(w *Where, sh *shape) {
 func (r *reading) marks(sh *shape) bool {
 	w := r.want
 	return !r.whole && sh.ordered && sh.source == FromEvents && (sh.kinds && w.kinds != nil || sh.ids && w.IDs != nil || sh.authors && w.authors != nil ||
-		sh.classes != nil || len(w.Tags) > 1 || len(w.Tags) == 1 && w.Tags[0].name != sh.skipTag ||
-		len(boundClauses(r.scope, w.filter, sh.d)) > 0)
+		len(w.Tags) > 1 || len(w.Tags) == 1 && w.Tags[0].name != sh.skipTag ||
+		len(boundClauses(r.clauses, w.filter, sh.d, sh.classes)) > 0)
 }
 
 // until is the upper bound of created_at.
@@ -149,7 +147,7 @@ func hasTag(w *Where, t wantedTag) {
 	}
 	w.And("EXISTS (SELECT 1 FROM tags AS x WHERE x.name=? AND ", t.name)
 	w.tagValue("x.value", t.name, t.values)
-	w.Text(" AND x.created_at=e.created_at AND x.seq=e.seq)")
+	w.Text(" AND x.class=e.class AND x.created_at=e.created_at AND x.seq=e.seq)")
 }
 
 // numbers runs a query of one column.
@@ -164,6 +162,6 @@ func (r *reading) numbers(text string, args ...engine.Value) ([]engine.Value, er
 // reading prepares one read call.
 func (q *Reader) reading(ctx context.Context, c *engine.Conn, ask store.Ask, want *Wanted) *reading {
 	return &reading{
-		ctx: ctx, c: c, scope: ask.Scope, want: want, above: ask.Above, now: q.Clock().Unix(), after: ask.After, table: q.Table, rot: q.Rot,
+		ctx: ctx, c: c, scope: ask.Scope, clauses: ask.Scope.Clauses(), want: want, above: ask.Above, now: q.Clock().Unix(), after: ask.After, table: q.Table, rot: q.Rot,
 	}
 }

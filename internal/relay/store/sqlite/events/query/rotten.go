@@ -109,22 +109,32 @@ const mostHidden = 64
 // hidden looks for rotten rows that the question names, and that its conditions
 // passed over because of what is rotten in them. Only indexes tell.
 func (r *reading) hidden(p plan) error {
-	var w Where
-	if p.access == byID {
-		w.Text("SELECT e.seq FROM events AS e INDEXED BY events_id WHERE ")
-		w.AndIn("e.id", p.want.IDs)
-	} else {
-		ds := []engine.Value{""}
-		if p.access == byAddress {
-			ds = p.want.d().values
+	list := []stretch{fixed(idSpan(r.want.IDs))}
+	switch free, _, err := r.classes(); {
+	case err != nil:
+		return err
+	case p.access == byAddress: // whose rows the reader may not see take no time
+		if list, _, err = r.stretches(p); err != nil {
+			return err
 		}
-		w.Text("SELECT e.seq FROM events AS e INDEXED BY events_address WHERE ")
-		w.AndIn("e.kind", p.want.kinds)
-		w.andAuthors(p.want.authors)
-		w.AndIn("e.d", ds)
-		w.And("e.d IS NOT NULL")
+	case p.access == byAuthor && len(free) == 0:
+		return nil
+	case p.access == byAuthor:
+		list = []stretch{fixed(headSpan(r.want, free, r.want.authors, nil, []engine.Value{""}))}
 	}
-	w.And(column.Sound("events", "e") + " IS NOT 1")
+	for _, st := range list {
+		if sp, ok := st.(fixed); ok {
+			if err := r.hiddenIn(span(sp)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reading) hiddenIn(sp span) error {
+	w := Where{Args: slices.Clone(sp.args)}
+	w.Text("SELECT e.seq FROM " + sp.from + " WHERE " + sp.lead + " AND " + column.Sound("events", "e") + " IS NOT 1")
 	w.Text(" LIMIT ?", int64(mostHidden))
 	seqs, err := r.numbers(w.SQL.String(), w.Args...)
 	if err != nil {

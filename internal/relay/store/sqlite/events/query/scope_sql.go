@@ -23,47 +23,63 @@ import (
 // which holds the class can settle most rows without looking at the table.
 //
 // by says what the statement's own conditions mean for the d values that the
-// filter names.
-func ScopeWhere(w *Where, scope gate.Scope, f nostr.Filter, from Source, by dWay) {
+// filter names. Rows are of the classes in only; without any of them all count.
+func ScopeWhere(w *Where, scope gate.Scope, f nostr.Filter, from Source, by dWay, only ...gate.Class) {
+	scopeWhere(w, scope, scope.Clauses(), f, from, by, only)
+}
+
+func scopeWhere(w *Where, scope gate.Scope, clauses []gate.Clause, f nostr.Filter, from Source, by dWay, only []gate.Class) {
 	if scope.All() {
+		if only != nil {
+			w.And("e.class IN (" + classList(only) + ")")
+		}
 		return
 	}
 	if from == FromHistory {
 		w.And("e.class<>0") // what was kept under a rule is not everybody's when the rule goes
 	}
-	clauses := scope.Clauses()
-	if len(clauses) == 0 {
-		w.And("e.class=0")
-		return
-	}
 	classes := []gate.Class{gate.Open}
 	for _, c := range clauses {
 		classes = append(classes, c.Classes...)
 	}
+	classes = common(classes, only)
 	w.And("e.class IN (" + classList(classes) + ")")
-	bound := boundClauses(scope, f, by)
+	bound := boundClauses(clauses, f, by, only)
 	if len(bound) == 0 {
 		return
 	}
-	free := []gate.Class{gate.Open}
-	for _, c := range clauses {
-		if !slices.ContainsFunc(bound, func(b gate.Clause) bool { return b.Classes[0] == c.Classes[0] }) {
-			free = append(free, c.Classes...)
+	w.And("(")
+	for i, c := range bound {
+		if i > 0 {
+			w.Text(" OR ")
 		}
-	}
-	w.And("(e.class IN (" + classList(free) + ")")
-	for _, c := range bound {
-		w.Text(" OR e.class IN (" + classList(c.Classes) + ") AND (")
+		w.Text("e.class IN (" + classList(c.Classes) + ") AND (")
 		clauseWays(w, c, f, from, by)
 		w.Text(")")
+		classes = slices.DeleteFunc(classes, func(one gate.Class) bool { return slices.Contains(c.Classes, one) })
+	}
+	if len(classes) > 0 {
+		w.Text(" OR e.class IN (" + classList(classes) + ")")
 	}
 	w.Text(")")
 }
 
+// common are the classes of a list that count; without only, all do.
+func common(classes, only []gate.Class) []gate.Class {
+	other := func(c gate.Class) bool { return !slices.Contains(only, c) }
+	if only == nil || !slices.ContainsFunc(classes, other) {
+		return classes
+	}
+	return slices.DeleteFunc(slices.Clone(classes), other)
+}
+
 // boundClauses are the clauses of which not every event that the filter matches
 // goes a way.
-func boundClauses(scope gate.Scope, f nostr.Filter, by dWay) (bound []gate.Clause) {
-	for _, c := range scope.Clauses() {
+func boundClauses(clauses []gate.Clause, f nostr.Filter, by dWay, only []gate.Class) (bound []gate.Clause) {
+	for _, c := range clauses {
+		if c.Classes = common(c.Classes, only); len(c.Classes) == 0 {
+			continue
+		}
 		if !c.Everyone && !metByFilter(c, f) && (by != dMet || !namesAll(c, f)) {
 			bound = append(bound, c)
 		}
@@ -179,7 +195,7 @@ func readersWithin(w *Where, keys []engine.Value, from Source) {
 	}
 	w.Text("CASE WHEN typeof(e.readers)='integer' THEN ")
 	w.numbered("e.readers", keys)
-	w.Text(" ELSE NOT EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND NOT ")
+	w.Text(" ELSE NOT EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND r.class=e.class AND NOT ")
 	w.numbered("r.value", keys)
 	w.Text(" AND r.created_at=e.created_at AND r.seq=e.seq) END")
 }
@@ -198,7 +214,7 @@ func readersAmong(w *Where, keys []engine.Value, from Source) {
 	} else {
 		w.Text("CASE WHEN typeof(e.readers)='integer' THEN ")
 		w.numbered("e.readers", keys)
-		w.Text(" ELSE EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND ")
+		w.Text(" ELSE EXISTS (SELECT 1 FROM tags AS r WHERE r.name='p' AND r.class=e.class AND ")
 		w.numbered("r.value", keys)
 		w.Text(" AND r.created_at=e.created_at AND r.seq=e.seq")
 	}

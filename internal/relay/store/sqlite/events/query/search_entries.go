@@ -25,59 +25,32 @@ const (
 
 // entrySpans are the stretches of contract entries that match the filter but
 // for its search.
-func (r *reading) entrySpans(c gate.Clause) ([]span, error) {
-	kind := []engine.Value{int64(niptemp.KindEntry)}
-	if !among(r.want.kinds, kind[0]) {
-		return nil, nil
-	}
-	contract := []gate.Class{gate.Contract}
-	switch {
-	case namesAll(c, r.want.filter):
-		sh := tagShape("d")
-		sh.ids, sh.classes = true, contract
-		return r.presentTagSpans(sh, "d", r.want.d().values)
-	case len(c.IDs) > 0 && r.want.IDs != nil:
+func (r *reading) entrySpans(c gate.Clause) (out []span, err error) {
+	c.Classes = []gate.Class{gate.Contract}
+	if r.want.IDs != nil {
 		sp := idSpan(r.want.IDs)
-		sp.classes = contract
+		sp.classes = c.Classes
 		return []span{sp}, nil
 	}
-	out, keys := []span{}, blobs(c.Keys)
-	if c.ByAuthor {
-		own, err := r.authorSpans(shape{classes: contract, ids: true, kinds: true, authors: true}, keys, kind)
-		if err != nil {
-			return nil, err
-		}
-		out = own
+	list, _ := r.partys(choose(r.want), c)
+	for i := 0; err == nil && i < len(list); i++ {
+		var some []span
+		some, err = list[i].ordered(r)
+		out = append(out, some...)
 	}
-	if c.ByTag {
-		out = append(out, tagSpans(shape{classes: contract, ids: true, kinds: true, authors: true}, "p", keys)...)
-	}
-	if len(c.Cases) > 0 {
-		sh := tagShape("d")
-		sh.ids, sh.classes = true, contract
-		cases, err := r.presentTagSpans(sh, "d", caseIDs(c.Cases))
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, cases...)
-	}
-	return out, nil
-}
-
-// caseIDs are the contracts of cases, each once, as d values.
-func caseIDs(cases []gate.Case) []engine.Value {
-	var ids []string
-	for _, c := range cases {
-		ids = append(ids, c.Contract)
-	}
-	slices.Sort(ids)
-	return keysOf(slices.Compact(ids))
+	return out, err
 }
 
 // matchingEntries is the span of the contract entries that match the filter,
 // its search included.
 func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
-	spans, err := r.entrySpans(c)
+	kind := []engine.Value{int64(niptemp.KindEntry)}
+	if !among(r.want.kinds, kind[0]) {
+		return nil, nil
+	}
+	entries, want := *r, *r.want
+	want.kinds, entries.want, entries.texts = kind, &want, nil
+	spans, err := entries.entrySpans(c)
 	if err != nil || len(spans) == 0 {
 		return nil, err
 	}
@@ -87,7 +60,7 @@ func (r *reading) matchingEntries(c gate.Clause, terms string) ([]span, error) {
 	}
 	defer m.c.Close()
 	for _, sp := range spans {
-		text, args := r.statement("e.seq,e.json", sp)
+		text, args := entries.statement("e.seq,e.json", sp)
 		if err := r.c.Query(r.ctx, text, args, m.row); err != nil {
 			return nil, err
 		}

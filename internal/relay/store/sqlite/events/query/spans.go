@@ -1,16 +1,11 @@
 package query
 
 import (
-	"fmt"
 	"slices"
-
-	"github.com/nbd-wtf/go-nostr"
+	"strings"
 
 	"engramd/internal/relay/gate"
-	"engramd/internal/relay/store"
-	"engramd/internal/relay/store/sqlite/column"
 	"engramd/internal/relay/store/sqlite/engine"
-	"engramd/internal/relay/store/sqlite/events/record"
 )
 
 // Source is the table that rows are read from, always under the alias e.
@@ -38,6 +33,7 @@ type shape struct {
 	lead    string // conditions on the index; their arguments are the span's
 	at      string // "e" or "t": whose created_at, seq and kind are at hand
 	ordered bool   // the rows of a stretch come newest first
+	single  bool   // there is at most one
 	repeats bool   // a row may come more than once in one stretch
 
 	ids, kinds, authors bool         // these conditions of the filter are to be checked row by row
@@ -83,42 +79,48 @@ func idSpan(ids []engine.Value) span {
 var furtherShape = shape{kinds: true, authors: true, skipTag: "d", d: dElsewhere}
 
 // headSpan is of what has one of the addresses.
-func headSpan(want *Wanted) span {
-	d := want.d()
-	var w Where
-	w.AndIn("e.kind", want.kinds)
-	w.andAuthors(want.authors)
-	w.AndIn("e.d", d.values)
-	w.And("e.d IS NOT NULL")
-	heads := shape{
-		from: "events AS e INDEXED BY events_address", lead: w.SQL.String(), at: "e",
-		ordered: len(want.kinds) == 1 && len(want.authors) == 1 && len(d.values) == 1, skipTag: "d", d: dMet,
-	}
-	if slices.Contains(d.values, engine.Value("")) {
+func headSpan(want *Wanted, classes []gate.Class, authors, readers, ds []engine.Value) span {
+	heads := shape{at: "e", skipTag: "d", d: dMet, classes: classes}
+	heads.single = len(want.kinds) == 1 && len(authors) == 1 && len(ds) == 1
+	heads.ordered = heads.single
+	if slices.Contains(ds, engine.Value("")) {
 		// An event without a d tag has the address "", but no filter for d
 		// matches it.
 		heads.skipTag = ""
 	}
-	return span{&heads, w.Args}
+	var l loops
+	l.values("lk", "e.kind", want.kinds)
+	l.keys("la", "e.author", authors)
+	l.values("ld", "e.d", ds)
+	l.lead.And("e.d IS NOT NULL")
+	l.classes("e.class", classes)
+	if readers != nil {
+		l.keys("lr", "e.reader", readers)
+	}
+	return l.span(&heads, "events AS e INDEXED BY events_address")
 }
 
 // tagged completes the shape of stretches of the tag index.
 func tagged(sh shape) shape {
 	sh.from = "tags AS t CROSS JOIN events AS e ON e.seq=t.seq"
-	sh.lead, sh.at, sh.ordered = "t.name=? AND t.value=?", "t", true
+	sh.lead, sh.at, sh.ordered = "t.name=? AND t.value=? AND t.class=?", "t", true
 	return sh
 }
 
-// tagSpans reads the events that have one of the values, value by value.
+// tagSpans reads the events that have one of the values, value by value and
+// class by class.
 func tagSpans(sh shape, name string, values []engine.Value) []span {
 	sh = tagged(sh)
 	keyed := sh
-	keyed.lead = "t.name=? AND t.value=" + record.NumOf
-	out := make([]span, len(values))
-	for i, v := range values {
-		out[i] = span{&sh, []engine.Value{name, v}}
-		if _, isKey := v.([]byte); isKey && name == "p" {
-			out[i].shape = &keyed
+	keyed.lead = "t.name=? AND t.value=" + numOf + " AND t.class=?"
+	out := make([]span, 0, len(values)*len(sh.classes))
+	for _, v := range values {
+		of := &sh
+		if _, isKey := v.([]byte); isKey && numbered(name) {
+			of = &keyed
+		}
+		for _, class := range sh.classes {
+			out = append(out, span{of, []engine.Value{name, v, int64(class)}})
 		}
 	}
 	return out
@@ -130,42 +132,49 @@ func tagSpans(sh shape, name string, values []engine.Value) []span {
 // of nothing.
 const fewKinds = 8
 
-// authorSpans reads per author and kind; nil kinds are all that the author has
-// events of.
-func (r *reading) authorSpans(sh shape, authors, kinds []engine.Value) ([]span, error) {
-	sh.from, sh.lead = "events AS e INDEXED BY events_author", "e.author="+record.NumOf+" AND e.kind=?"
-	sh.at, sh.ordered = "e", true
-	ofAuthor := sqlKindsOfAuthor
-	if len(authors) > maxCursors { // most may have no number, or nothing of these kinds
-		sh.lead = "e.author=? AND e.kind=?"
-		if kinds != nil && len(kinds) <= fewKinds {
-			return r.presentAuthorSpans(&sh, authors, kinds)
+// open reports whether the stretch is of what is everybody's by itself.
+func (s authorStretch) open() bool { return len(s.classes) == 1 && s.classes[0] == gate.Open }
+
+// authorSpans reads per author, class, reader and kind: what is not named is
+// what there is of it.
+func (r *reading) authorSpans(s authorStretch) ([]span, error) {
+	sh := s.shape
+	sh.from, sh.at, sh.ordered = "events AS e INDEXED BY events_author", "e", true
+	sh.lead = "e.author=? AND e.class=? AND e.reader=? AND e.kind=?"
+	readers, few := s.readers, s.kinds != nil && len(s.kinds) <= fewKinds
+	switch {
+	case s.open():
+		if readers = noReader; few && len(s.authors) > maxCursors { // most may have no number, or nothing of these kinds
+			return r.presentAuthorSpans(&sh, s.authors, s.kinds)
 		}
-		var w Where
-		w.numbersOf(authors)
-		numbers, err := r.numbers(w.SQL.String(), w.Args...)
-		if err != nil {
-			return nil, err
-		}
-		ofAuthor, authors = sqlKindsOfNumber, numbers
+	case readers == nil:
+		few = false
 	}
-	out := make([]span, 0, len(authors)*min(max(1, len(kinds)), fewKinds))
-	for _, a := range authors {
-		mine := kinds
-		if kinds == nil || len(kinds) > fewKinds {
-			var err error
-			if mine, err = r.numbers(ofAuthor, a); err != nil {
-				return nil, err
-			}
-		}
-		for _, k := range mine {
-			if among(kinds, k) {
-				out = append(out, span{&sh, []engine.Value{a, k}})
+	if !few || len(s.authors) > maxCursors {
+		return r.combined(&sh, s)
+	}
+	sh.lead = strings.Replace(sh.lead, "e.author=?", "e.author="+numOf, 1)
+	keyed := sh
+	keyed.lead = strings.Replace(sh.lead, "e.reader=?", "e.reader="+numOf, 1)
+	out := make([]span, 0, len(s.authors)*len(s.classes)*len(readers)*len(s.kinds))
+	for _, a := range s.authors {
+		for _, class := range s.classes {
+			for _, reader := range readers {
+				of := &sh
+				if _, isKey := reader.([]byte); isKey {
+					of = &keyed
+				}
+				for _, k := range s.kinds {
+					out = append(out, span{of, []engine.Value{a, int64(class), reader, k}})
+				}
 			}
 		}
 	}
 	return out, nil
 }
+
+// noReader is that of what names no key by p, or several, and of what is open.
+var noReader = []engine.Value{int64(0)}
 
 // among reports whether a value is in a list that Compile sorted; nil lists
 // hold every value.
@@ -177,11 +186,13 @@ func among(list []engine.Value, v engine.Value) bool {
 	return found
 }
 
-func kindSpans(kinds []engine.Value) []span {
-	sh := shape{from: "events AS e INDEXED BY events_kind", lead: "e.kind=?", at: "e", ordered: true}
-	out := make([]span, len(kinds))
-	for i, k := range kinds {
-		out[i] = span{&sh, []engine.Value{k}}
+func kindSpans(sh shape, kinds []engine.Value) []span {
+	sh.from, sh.lead, sh.at, sh.ordered = "events AS e INDEXED BY events_kind", "e.kind=? AND e.class=?", "e", true
+	out := make([]span, 0, len(kinds)*len(sh.classes))
+	for _, k := range kinds {
+		for _, class := range sh.classes {
+			out = append(out, span{&sh, []engine.Value{k, int64(class)}})
+		}
 	}
 	return out
 }
@@ -190,50 +201,6 @@ func kindSpans(kinds []engine.Value) []span {
 // word.
 func timeSpan() span {
 	return span{&shape{
-		from: "events AS e INDEXED BY events_time", lead: "e.class IN (0,2)", at: "e", ordered: true,
+		from: "events AS e INDEXED BY events_time", lead: "e.class = 0", at: "e", ordered: true, classes: []gate.Class{gate.Open},
 	}, nil}
-}
-
-// readsByKind reports whether the scope shows events that are neither in
-// events_time nor found by one of its keys.
-func (r *reading) readsByKind(clauses []gate.Clause) bool {
-	return r.scope.All() || slices.ContainsFunc(clauses, func(c gate.Clause) bool {
-		if c.Everyone {
-			return !slices.Equal(c.Classes, []gate.Class{gate.Contract})
-		}
-		return len(c.IDs) > 0 || len(c.Ds) > 0
-	})
-}
-
-// Distinct kinds by a jump from each to the next, not by reading every entry of
-// the index.
-const (
-	sqlKindsOfAuthor = `WITH RECURSIVE a(num) AS (SELECT num FROM pubkeys WHERE key=?1)` + kindsOfNum
-	sqlKindsOfNumber = `WITH RECURSIVE a(num) AS (VALUES (?1))` + kindsOfNum
-	kindsOfNum       = `, k(kind) AS (
-		SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE author=(SELECT num FROM a))
-		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_author WHERE author=(SELECT num FROM a) AND kind>k.kind)
-		FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL`
-	SQLKinds = `WITH RECURSIVE k(kind) AS (
-		SELECT (SELECT min(kind) FROM events INDEXED BY events_kind)
-		UNION ALL SELECT (SELECT min(kind) FROM events INDEXED BY events_kind WHERE kind>k.kind)
-		FROM k WHERE k.kind IS NOT NULL) SELECT kind FROM k WHERE kind IS NOT NULL`
-)
-
-// Versions selects the superseded versions that are asked for.
-func Versions(q *store.HistoryQuery) (span, *Wanted, error) {
-	author, ok := column.Hex32(q.Author)
-	if !ok {
-		return span{}, nil, fmt.Errorf("%w: the author is no pubkey", store.ErrFilter)
-	}
-	want, err := Compile(nostr.Filter{Until: (*nostr.Timestamp)(q.Until)})
-	if q.D == nil {
-		return historySpan("history_author", "e.pubkey=? AND e.kind=? AND e.class<>0", author, int64(q.Kind)), want, err
-	}
-	return historySpan("history_address", "e.kind=? AND e.pubkey=? AND e.d=? AND e.class<>0", int64(q.Kind), author, record.AddressKey(q.Kind, *q.D)), want, err
-}
-
-// historySpan reads superseded versions by an index, newest first.
-func historySpan(index, lead string, args ...engine.Value) span {
-	return span{&shape{source: FromHistory, from: "history AS e INDEXED BY " + index, lead: lead, at: "e", ordered: true}, args}
 }

@@ -103,14 +103,13 @@ func (r *Record) Read(ev *nostr.Event, class gate.Class) error {
 		r.Expires = expiration(ev.Tags)
 	}
 	r.SetClass(class)
-	r.Tags = Tags(ev.Tags)
 	r.JSON = wire.AppendEvent(nil, ev)
 	return nil
 }
 
 // SetClass puts the record into a class.
 func (r *Record) SetClass(class gate.Class) {
-	r.Class, r.Readers = class, nil
+	r.Class, r.Readers, r.Tags = class, nil, Tags(r.Event.Tags, class)
 	if class != gate.Open {
 		r.Readers = ReaderKeys(r.Event.Tags)
 	}
@@ -140,15 +139,27 @@ func ReaderKeys(tags nostr.Tags) []byte {
 	return out
 }
 
+// VersionReader is the column reader of a version in history.
+func VersionReader(readers []byte) []byte {
+	if len(readers) != 32 {
+		return []byte{}
+	}
+	return readers[:8]
+}
+
 // FurtherD is the name under which the d values behind an event's first are
 // listed once more: no address finds them, but a filter for d matches them too.
 const FurtherD = "dd"
 
+// SharedP is the name under which the keys of a gated event's p tags are listed
+// once more if they are several: the column reader has that of one alone.
+const SharedP = "pp"
+
 // Tags lists the distinct single-letter tags with a value (NIP-01: only the
-// first value of a tag is indexed).
-func Tags(tags nostr.Tags) []Tag {
+// first value of a tag is indexed) as an event of a class has them.
+func Tags(tags nostr.Tags, class gate.Class) []Tag {
 	var out []Tag
-	ds := 0
+	ds, shared := 0, class != gate.Open && len(ReaderKeys(tags)) > 32
 	repeated := newRepeats(tags)
 	for i, t := range tags {
 		if !IndexedTag(t) || repeated(i) {
@@ -159,6 +170,9 @@ func Tags(tags nostr.Tags) []Tag {
 			if ds++; ds > 1 {
 				out = append(out, Tag{Name: FurtherD, Value: column.Of(t[1])})
 			}
+		}
+		if _, isKey := out[len(out)-1].NumberedKey(); isKey && shared {
+			out = append(out, Tag{Name: SharedP, Value: column.Of(t[1])})
 		}
 	}
 	return out
@@ -214,7 +228,7 @@ func expiration(tags nostr.Tags) int64 {
 // NumberedKey is the key in a tag row that lies in the database by its number.
 func (t *Tag) NumberedKey() (Pubkey, bool) {
 	k, ok := t.Value.([]byte)
-	if !ok || t.Name != "p" {
+	if !ok || t.Name != "p" && t.Name != SharedP {
 		return Pubkey{}, false
 	}
 	return Pubkey(k), true

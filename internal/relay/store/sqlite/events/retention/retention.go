@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	sqlCountKind  = `SELECT count(*) FROM events INDEXED BY events_kind WHERE kind = ?`
-	sqlOldest     = `SELECT seq, created_at, length(json) FROM events INDEXED BY events_kind WHERE kind = ? AND created_at < ? ORDER BY created_at LIMIT ?`
+	sqlCountKind  = `SELECT count(*) FROM events INDEXED BY events_kind WHERE kind = ? AND class = ?`
+	sqlOldest     = `SELECT seq, created_at, length(json) FROM events INDEXED BY events_kind WHERE kind = ? AND class = ? AND created_at < ? ORDER BY created_at LIMIT ?`
 	sqlRetired    = `SELECT kind, pubkey, d, class FROM events WHERE seq = ?`
 	sqlRetiredOld = `SELECT seq, pubkey, length(json) FROM history WHERE kind = ? AND pubkey = ? AND d = ? LIMIT ?`
 )
@@ -141,12 +141,15 @@ func (r *Retainer) Round(ctx context.Context) (late error) {
 	return late
 }
 
-// kindsUnder lists the kinds of a rule of which there are events.
-func (r *Retainer) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []int64, err error) {
+// ofClass is the events of a kind that are of a class, as the index has them.
+type ofClass struct{ kind, class engine.Value }
+
+// kindsUnder lists the kinds of a rule of which there are events, by class.
+func (r *Retainer) kindsUnder(ctx context.Context, rule retention.Rule) (kinds []ofClass, err error) {
 	err = r.Reader.DB.Read(ctx, engine.Scan, func(ctx context.Context, c *engine.Conn) error {
-		return c.Query(ctx, query.SQLKinds, nil, func(v engine.Row) error {
+		return c.Query(ctx, query.SQLPairs, nil, func(v engine.Row) error {
 			if kind, ok := v[0].(int64); ok && rule.Covers(int(kind)) {
-				kinds = append(kinds, kind)
+				kinds = append(kinds, ofClass{kind, v[1]})
 			}
 			return nil
 		})
@@ -155,7 +158,7 @@ func (r *Retainer) kindsUnder(ctx context.Context, rule retention.Rule) (kinds [
 }
 
 // retireBefore removes the events of a kind with an earlier created_at.
-func (r *Retainer) retireBefore(ctx context.Context, kind, before int64) error {
+func (r *Retainer) retireBefore(ctx context.Context, kind ofClass, before int64) error {
 	for {
 		old, err := r.oldest(ctx, kind, before, removalRows)
 		if err != nil || len(old) == 0 {
@@ -169,11 +172,11 @@ func (r *Retainer) retireBefore(ctx context.Context, kind, before int64) error {
 
 // retireBeyond removes the oldest events of the kinds until there are no more
 // than most of them together.
-func (r *Retainer) retireBeyond(ctx context.Context, kinds []int64, most int64) error {
+func (r *Retainer) retireBeyond(ctx context.Context, kinds []ofClass, most int64) error {
 	excess := -most
 	for _, kind := range kinds {
 		err := r.Reader.DB.Read(ctx, engine.Scan, func(_ context.Context, c *engine.Conn) error {
-			n, err := c.Number(sqlCountKind, kind)
+			n, err := c.Number(sqlCountKind, kind.kind, kind.class)
 			excess += n
 			return err
 		})
@@ -207,9 +210,9 @@ func (r *Retainer) retireBeyond(ctx context.Context, kinds []int64, most int64) 
 type aged struct{ seq, createdAt, size int64 }
 
 // oldest finds the oldest events of a kind.
-func (r *Retainer) oldest(ctx context.Context, kind, before, most int64) (out []aged, err error) {
+func (r *Retainer) oldest(ctx context.Context, kind ofClass, before, most int64) (out []aged, err error) {
 	return engine.ReadList(ctx, r.Reader.DB, engine.Scan, func(v engine.Row) (aged, error) { return aged{v.Int(0), v.Int(1), v.Int(2)}, nil },
-		sqlOldest, kind, before, most)
+		sqlOldest, kind.kind, kind.class, before, most)
 }
 
 // tagCost is how much more than its size an event with many tags costs at most

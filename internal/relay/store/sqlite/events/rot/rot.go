@@ -34,9 +34,11 @@ type Row struct {
 const (
 	sqlEvent = `SELECT seq, kind, created_at, class, d, ` + record.ReadersInFull + `, expires_at, json,
 		(SELECT key FROM pubkeys WHERE num = author), typeof(readers) = 'integer' FROM events WHERE seq = ?`
-	sqlVersion    = `SELECT seq, kind, created_at, class, d, readers, expires_at, json, pubkey, NULL FROM history WHERE seq = ?`
-	sqlIndexed    = `SELECT 1 FROM events INDEXED BY events_author WHERE author = ` + record.NumOf + ` AND kind = ? AND created_at = ? AND class = ? AND seq = ?`
-	sqlOldIndexed = `SELECT 1 FROM history INDEXED BY history_author WHERE pubkey = ? AND kind = ? AND created_at = ? AND seq = ?`
+	sqlVersion = `SELECT seq, kind, created_at, class, d, readers, expires_at, json, pubkey, NULL FROM history WHERE seq = ?`
+	sqlIndexed = `SELECT 1 FROM events INDEXED BY events_author WHERE author = ` + record.NumOf + ` AND kind = ? AND created_at = ? AND class = ? AND seq = ?
+		AND reader = coalesce(` + record.NumOf + `, 0)`
+	sqlOldIndexed = `SELECT 1 FROM history INDEXED BY history_author WHERE pubkey = ? AND kind = ? AND class = ? AND reader = ?
+		AND created_at = ? AND seq = ?`
 )
 
 // Look reads a row in full and judges it: by its sum, or, where it has none, by
@@ -125,12 +127,12 @@ func (r *Row) follows(c *engine.Conn, v engine.Row, table *gate.Table) (bool, er
 		}
 	}
 	if r.Table == "history" {
-		return c.Exists(sqlOldIndexed, rec.Pubkey, v[1], v[2], r.Seq)
+		return c.Exists(sqlOldIndexed, rec.Pubkey, v[1], v[3], record.VersionReader(rec.Readers), v[2], r.Seq)
 	}
 	if !bytes.Equal(v.Blob(8), rec.Pubkey) || (v.Int(9) == 1) != (len(rec.Readers) == 32) {
 		return false, nil
 	}
-	return c.Exists(sqlIndexed, rec.Pubkey, v[1], v[2], v[3], r.Seq)
+	return c.Exists(sqlIndexed, rec.Pubkey, v[1], v[2], v[3], r.Seq, column.BytesOrNil(rec.Readers))
 }
 
 // Told reports whether a reader may hear that the row is rotten: who may read the
