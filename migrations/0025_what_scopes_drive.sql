@@ -19,10 +19,15 @@ CREATE TABLE tags (
   kind       INTEGER NOT NULL,
   PRIMARY KEY (name, value, class, created_at, seq)
 ) WITHOUT ROWID;
-INSERT INTO tags SELECT t.name, t.value, e.class, t.created_at, t.seq, t.kind FROM tags_without_class AS t CROSS JOIN events AS e ON e.seq = t.seq;
+-- Looked up in the events themselves, which are large, it would take a second for some thousand tags.
+CREATE TEMP TABLE gated(seq INTEGER PRIMARY KEY, class INTEGER NOT NULL, shared INTEGER NOT NULL);
+INSERT INTO temp.gated SELECT seq, class, typeof(readers) = 'blob' FROM events NOT INDEXED WHERE class <> 0 ORDER BY seq;
+INSERT INTO tags SELECT t.name, t.value, coalesce(g.class, 0), t.created_at, t.seq, t.kind
+  FROM tags_without_class AS t LEFT JOIN temp.gated AS g ON g.seq = t.seq;
 DROP TABLE tags_without_class;
-INSERT INTO tags SELECT 'pp', value, class, created_at, seq, kind FROM tags AS t WHERE name = 'p' AND class <> 0 AND typeof(value) = 'integer'
-  AND (SELECT typeof(readers) FROM events AS e WHERE e.seq = t.seq) = 'blob';
+INSERT INTO tags SELECT 'pp', t.value, t.class, t.created_at, t.seq, t.kind FROM tags AS t JOIN temp.gated AS g ON g.seq = t.seq
+  WHERE t.name = 'p' AND typeof(t.value) = 'integer' AND g.shared;
+DROP TABLE temp.gated;
 
 -- No address is there twice: whoever writes sees to it, and engramd check.
 CREATE INDEX events_address ON events(kind, author, d, class, reader) WHERE d IS NOT NULL;

@@ -100,7 +100,7 @@ func (w *hidingWorld) pasts(i int) *nostr.Event {
 	return w.victim.Entry(w.other, int64(i-2000), "shared", fmt.Sprint("word ", i))
 }
 
-func newHidingWorld(t testing.TB) *hidingWorld {
+func newHidingWorld(t testing.TB, change func(*sqlite.Options)) *hidingWorld {
 	w := &hidingWorld{victim: storetest.NewKey("victim"), stranger: storetest.NewKey("stranger"), other: storetest.NewKey("other"), ghost: storetest.NewKey("ghost")}
 	v, o, s := w.victim, w.other, w.stranger
 	shown := []*nostr.Event{
@@ -117,7 +117,10 @@ func newHidingWorld(t testing.TB) *hidingWorld {
 		st := storetest.MustOpen(t, func(opt *sqlite.Options) {
 			opt.Table = storetest.MustTable(t, gate.Options{Rules: hidingRules})
 			opt.After = func(time.Duration) <-chan time.Time { return nil } // nothing else reads
-			opt.Pacing = engine.Pacing{Every: 1, Slice: 1e12, Sum: w.steps[n]}
+			change(opt)
+			if opt.Pacing.Every > 0 {
+				opt.Pacing.Sum = w.steps[n]
+			}
 		})
 		w.stores[n] = st
 		var last store.Pending
@@ -272,7 +275,7 @@ func TestHiddenRowsTakeNoTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine writes much")
 	}
-	w := newHidingWorld(t)
+	w := newHidingWorld(t, func(o *sqlite.Options) { o.Pacing = engine.Pacing{Every: 1, Slice: 1e12} })
 	readers := map[string]gate.Reader{
 		"nobody": {}, "stranger": gate.NewReader(w.stranger.Pub),
 		"stranger with keys": gate.NewReader(append(many(6), w.stranger.Pub)...),
