@@ -26,7 +26,7 @@ type stretch interface {
 // party by his keys, so that nobody pays for passing over other people's memory,
 // and the time of an answer does not tell of it (reach.go).
 func (r *reading) stretches(p plan) (list []stretch, once bool, err error) {
-	if sp, ok := r.alone(p); ok {
+	if sp, ok := alone(r, p); ok {
 		return []stretch{fixed(sp)}, true, nil
 	}
 	free, bound, err := r.classes()
@@ -47,7 +47,7 @@ func (r *reading) stretches(p plan) (list []stretch, once bool, err error) {
 }
 
 // alone is the one span of a plan that names rows, pages and counts alike.
-func (r *reading) alone(p plan) (sp span, ok bool) {
+func alone(r *reading, p plan) (sp span, ok bool) {
 	switch p.access {
 	case byID:
 		return idSpan(r.want.IDs), true
@@ -78,7 +78,7 @@ func (r *reading) everybodys(p plan, classes []gate.Class) (list []stretch, err 
 	if len(classes) == 0 {
 		return list, nil
 	}
-	pairs, err := r.pairs()
+	pairs, err := pairs(r)
 	for _, class := range classes {
 		if len(pairs[class]) > 0 {
 			list = append(list, kindStretch{shape{classes: []gate.Class{class}}, pairs[class]})

@@ -14,7 +14,7 @@ import (
 // free are read by whoever asks, bound by a party alone.
 func (r *reading) classes() (free []gate.Class, bound []gate.Clause, err error) {
 	if r.scope.All() { // whatever the database has
-		pairs, err := r.pairs()
+		pairs, err := pairs(r)
 		for class := range pairs {
 			free = append(free, class)
 		}
@@ -62,7 +62,7 @@ func (r *reading) partys(p plan, c gate.Clause) (list []stretch, ways int) {
 	}
 	if len(own) > 0 {
 		ways++
-		list = append(list, r.authored(w, p, sh, own)...)
+		list = append(list, authored(w, p, sh, own)...)
 	}
 	if c.ByTag && (w.authors == nil || len(others) > 0) {
 		all := sh
@@ -75,7 +75,7 @@ func (r *reading) partys(p plan, c gate.Clause) (list []stretch, ways int) {
 			fallthrough
 		default:
 			if len(named) > 0 {
-				ways, list = ways+1, append(list, r.addressed(w, p, sh, others, named)...)
+				ways, list = ways+1, append(list, addressed(w, p, sh, others, named)...)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func split(values, keys []engine.Value) (among, not []engine.Value) {
 }
 
 // authored are the stretches of what the authors wrote.
-func (r *reading) authored(w *Wanted, p plan, sh shape, authors []engine.Value) []stretch {
+func authored(w *Wanted, p plan, sh shape, authors []engine.Value) []stretch {
 	if p.access == byAddress {
 		return addresses(w, sh, authors, nil)
 	}
@@ -134,7 +134,7 @@ func (r *reading) authored(w *Wanted, p plan, sh shape, authors []engine.Value) 
 
 // addressed are the stretches of what names one of the keys by p; by the
 // authors, if any are named.
-func (r *reading) addressed(w *Wanted, p plan, sh shape, authors, keys []engine.Value) []stretch {
+func addressed(w *Wanted, p plan, sh shape, authors, keys []engine.Value) []stretch {
 	if p.access == byAddress {
 		return addresses(w, sh, authors, append(slices.Clone(keys), int64(0)))
 	}
@@ -220,11 +220,11 @@ const SQLPairs = `WITH RECURSIVE k(kind) AS (
 		FROM c WHERE class IS NOT NULL) SELECT kind,class FROM c WHERE class IS NOT NULL`
 
 // pairs are the kinds of each class that there are events of.
-func (r *reading) pairs() (map[gate.Class][]engine.Value, error) {
-	pairs := map[gate.Class][]engine.Value{}
-	return pairs, r.c.Query(r.ctx, SQLPairs, nil, func(v engine.Row) error {
+func pairs(r *reading) (map[gate.Class][]engine.Value, error) {
+	found := map[gate.Class][]engine.Value{}
+	return found, r.c.Query(r.ctx, SQLPairs, nil, func(v engine.Row) error {
 		class := record.StoredClass(v[1])
-		pairs[class] = append(pairs[class], v[0])
+		found[class] = append(found[class], v[0])
 		return nil
 	})
 }

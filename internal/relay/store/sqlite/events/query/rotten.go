@@ -124,7 +124,7 @@ func (r *reading) hidden(p plan) error {
 	}
 	for _, st := range list {
 		if sp, ok := st.(fixed); ok {
-			if err := r.hiddenIn(span(sp)); err != nil {
+			if err := hidden(r, span(sp)); err != nil {
 				return err
 			}
 		}
@@ -132,7 +132,7 @@ func (r *reading) hidden(p plan) error {
 	return nil
 }
 
-func (r *reading) hiddenIn(sp span) error {
+func hidden(r *reading, sp span) error {
 	w := Where{Args: slices.Clone(sp.args)}
 	w.Text("SELECT e.seq FROM " + sp.from + " WHERE " + sp.lead + " AND " + column.Sound("events", "e") + " IS NOT 1")
 	w.Text(" LIMIT ?", int64(mostHidden))
