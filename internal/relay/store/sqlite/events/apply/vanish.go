@@ -14,7 +14,7 @@ const (
 	sqlVanishOpen   = `SELECT pubkey, until, request FROM vanished WHERE request IS NOT NULL`
 	sqlVanishEvents = `SELECT seq FROM events WHERE author = ` + record.NumOf + ` AND created_at <= ? AND seq <> ? LIMIT ?`
 	sqlVanishPast   = `SELECT seq, pubkey, length(json) FROM history WHERE pubkey = ? AND created_at <= ? LIMIT ?`
-	sqlVanishWraps  = `SELECT seq, created_at FROM tags WHERE name = 'p' AND value = ` + record.NumOf + ` AND kind = 1059 AND created_at <= ?
+	sqlVanishWraps  = `SELECT seq, created_at FROM tags WHERE name = 'p' AND value = ` + record.NumOf + ` AND class = 4 AND kind = 1059 AND created_at <= ?
 		ORDER BY created_at DESC LIMIT ?`
 )
 
