@@ -126,7 +126,10 @@ func (n *Node) stand(ctx context.Context) (last uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	return n.o.bounds(ctx, s)
+	if last, err = n.o.bounds(ctx, s); err == nil {
+		err = n.o.same(ctx, s)
+	}
+	return last, err
 }
 
 // Halt ends the node, whoever waits is told that nobody knows what became of the

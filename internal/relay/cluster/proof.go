@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -31,8 +32,8 @@ type word struct {
 
 // trail is the hash over all messages since the version was raised.
 type trail struct {
-	hash [32]byte
-	last []trailHash // up to the last message
+	hash, before [32]byte    // up to the last message, and without it; that is zero for the one that raised
+	last         []trailHash // up to the last message
 }
 
 func (t *trail) push(hash [32]byte) {
@@ -41,12 +42,18 @@ func (t *trail) push(hash [32]byte) {
 	t.last = t.last[max(0, len(t.last)-mostTrail):]
 }
 
-// extend chains a message: SHA-256(hash, number, time, SHA-256(bytes)).
+// extend chains a message.
 func (t *trail) extend(number uint64, at int64, sum [32]byte) {
-	b := append(make([]byte, 0, 80), t.hash[:]...)
+	t.before = t.hash
+	t.push(chained(t.hash, number, at, sum))
+}
+
+// chained is SHA-256(hash, number, time, SHA-256(bytes)).
+func chained(hash [32]byte, number uint64, at int64, sum [32]byte) [32]byte {
+	b := append(make([]byte, 0, 80), hash[:]...)
 	b = binary.BigEndian.AppendUint64(b, number)
 	b = binary.BigEndian.AppendUint64(b, uint64(at))
-	t.push(sha256.Sum256(append(b, sum[:]...)))
+	return sha256.Sum256(append(b, sum[:]...))
 }
 
 // at returns the hash up to a number, if it is kept. end is that of the last message.
@@ -76,6 +83,24 @@ var (
 	// ErrLogs means that members have read different logs, and none is a majority's.
 	ErrLogs = errors.New("members have read different logs, and none of them is a majority's")
 )
+
+// same returns ErrWentBack if the log has another message in the place of the last one
+// that was read here: it went back, and is longer again. What was trimmed is unknown.
+func (o *Options) same(ctx context.Context, s *state) error {
+	if s.trail.before == [32]byte{} || o.Faults.IgnoreNumbers {
+		return nil
+	}
+	err := o.Log.Read(ctx, s.number, func(m Message) error {
+		if chained(s.trail.before, m.Number, m.At.UnixNano(), sha256.Sum256(m.Data)) != s.trail.hash {
+			return fmt.Errorf("%w: message %d is another one than was read here", ErrWentBack, m.Number)
+		}
+		return errThere
+	})
+	if errors.Is(err, errThere) || errors.Is(err, ErrTrimmed) {
+		return nil
+	}
+	return err
+}
 
 // hear takes what the sender of a message says of itself. It comes before the
 // message is judged, because whoever has read another log sends what is void here.

@@ -262,6 +262,43 @@ func TestWhoReadsAnotherLogStops(t *testing.T) {
 	}
 }
 
+// A node that is started again does not go on with a log that is longer again. What was
+// trimmed it cannot compare.
+func TestALogThatIsLongerAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		back uint64
+		trim bool
+		want error
+	}{"it went back": {3, false, ErrWentBack}, "it is the same": {0, false, nil}, "trimmed": {3, true, nil}} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				log, list := hosts(t, "a")
+				h := list[0]
+				for i := range 9 {
+					mustPut(t, h.up(), fmt.Sprint(i))
+				}
+				h.kill()
+				log.Back(log.Len() - c.back)
+				raw := mustEncode(t, message{cluster: h.o.ClusterID, node: h.o.NodeID, boot: h.disk.boot})
+				for range 5 {
+					enter(t, log, raw)
+				}
+				if c.trim {
+					if err := log.Client(MemoryOptions{}).Trim(t.Context(), log.Len()-1); err != nil {
+						t.Fatal(err)
+					}
+				}
+				n := begin(t, h)
+				if c.want != nil {
+					ended(t, n, c.want)
+					return
+				}
+				mustPut(t, n, "on")
+			})
+		})
+	}
+}
+
 // What was read longer ago than hashes are kept is unknown, and not different.
 func TestWhatIsNotKeptIsUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

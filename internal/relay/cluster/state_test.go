@@ -368,7 +368,7 @@ func TestChain(t *testing.T) {
 
 // The stored state must be the same on all nodes, whatever the version of the
 // program.
-var pinnedStates = map[string]string{"full": "9db342bafc79f7dc", "proven": "419328d637f2c10f"}
+var pinnedStates = map[string]string{"full": "9db342bafc79f7dc", "proven": "687222bd14079da7"}
 
 func TestStatesComeBack(t *testing.T) {
 	for name, s := range map[string]*state{"full": sampleState(), "new": {}, "proven": provenState()} {

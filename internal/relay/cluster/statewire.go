@@ -69,7 +69,7 @@ func appendProof(b []byte, s *state) []byte {
 		b = binary.AppendUvarint(binary.AppendUvarint(b, m.read), m.agreed)
 		b = append(b, oneIf(m.differs), oneIf(m.silenced))
 	}
-	b = append(b, s.trail.hash[:]...)
+	b = append(append(b, s.trail.hash[:]...), s.trail.before[:]...)
 	b = appendList(b, s.trail.last, func(b []byte, h trailHash) []byte { return append(b, h[:]...) })
 	return binary.AppendUvarint(b, s.dispute)
 }
@@ -84,7 +84,7 @@ func (r *reader) proof(s *state) {
 		m.clock = int64(r.count(latestClock))
 		m.read, m.agreed, m.differs, m.silenced = r.Uvarint(), r.Uvarint(), r.bool(), r.bool()
 	}
-	s.trail.hash = r.hash()
+	s.trail.hash, s.trail.before = r.hash(), r.hash()
 	s.trail.last = readList(r, mostTrail, func() (h trailHash) {
 		copy(h[:], r.Take(uint64(len(h))))
 		return h
