@@ -161,7 +161,9 @@ func (r *reading) begin(whole bool) {
 		st.kind = stepTake
 	}
 	r.seen.follow(&st)
-	r.vigil.read(r.from.node, r.msg.beats(), time.Now())
+	if i, found := r.seen.find(r.from.node); !found || !r.seen.members[i].silenced { // who differs is not there, whatever it says
+		r.vigil.read(r.from.node, r.msg.beats(), time.Now())
+	}
 	if last := len(r.steps) - 1; last >= 0 && r.steps[last].kind == stepPass && st.kind == stepPass && !r.steps[last].honour && r.seen.version < proofVersion {
 		r.steps[last] = step{kind: stepPass, place: st.place, at: r.seen.time, honour: st.honour} // one is as good as both
 		return

@@ -299,6 +299,22 @@ func TestALogThatIsLongerAgain(t *testing.T) {
 	}
 }
 
+// Who differs is struck out although it goes on to send: it would hold the trimming
+// for ever.
+func TestWhoDiffersIsStruckOut(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a", "b", "c")
+		list[2].kill()
+		for range 45 {
+			lie(t, log, list[2], log.Len(), true)
+			time.Sleep(time.Minute)
+		}
+		if got := len(list[0].up().Members()); got != 2 {
+			t.Errorf("%d members", got)
+		}
+	})
+}
+
 // What was read longer ago than hashes are kept is unknown, and not different.
 func TestWhatIsNotKeptIsUnknown(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
