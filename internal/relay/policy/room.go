@@ -88,15 +88,20 @@ const (
 // rejectCrowded keeps the last room for keys that the relay knows: strangers
 // have keys for nothing, and would take it from them. Where lists say who may
 // write, whom they let in is no stranger; neither is who is exempt from rates.
-// Requests to delete and to vanish make room.
+// Requests to delete and to vanish make room, but take some too: those of
+// strangers get half of what is kept.
 func (p *Policy) rejectCrowded(ctx context.Context, ev *nostr.Event) (bool, string) {
 	left, bounds := p.Room.left(ctx)
+	kept, frees := bounds.Reserve, ev.Kind == nostr.KindDeletion || ev.Kind == kind.Vanish
+	if frees {
+		kept /= 2
+	}
 	switch {
-	case bounds.Max == 0 || nostr.IsEphemeralKind(ev.Kind) || p.isOwn(ev) || ev.Kind == nostr.KindDeletion || ev.Kind == kind.Vanish:
+	case bounds.Max == 0 || nostr.IsEphemeralKind(ev.Kind) || p.isOwn(ev):
 		return false, ""
-	case bounds.Whole && left <= 0:
+	case bounds.Whole && left <= 0 && !frees:
 		return true, noRoom
-	case left <= bounds.Reserve && p.isStranger(ctx, ev.PubKey):
+	case left <= kept && p.isStranger(ctx, ev.PubKey):
 		return true, keptForKeys
 	}
 	p.Room.take(wire.Size(ev))

@@ -47,10 +47,10 @@ func long(key string, n int) *nostr.Event {
 
 // The last of the room is for keys that the relay knows, whatever strangers do.
 func TestStrangersLeaveAReserve(t *testing.T) {
-	c := &crowd{hand: hand{start}, used: 899}
-	p := crowded(t, c, RoomBounds{Max: 1000, Reserve: 100}, Options{})
+	c := &crowd{hand: hand{start}, used: 899_999}
+	p := crowded(t, c, RoomBounds{Max: 1_000_000, Reserve: 100_000}, Options{})
 	checkFrom(t, p, somebody, note(strangerKey), "")
-	c.used, c.at = 900, c.at.Add(lookEvery)
+	c.used, c.at = 900_000, c.at.Add(lookEvery)
 	checkFrom(t, p, somebody, note(strangerKey), keptForKeys)
 	checkFrom(t, p, fairness.Who{Share: "key " + agentKey, Conn: 2}, note(strangerKey), keptForKeys)
 	checkFrom(t, p, somebody, note(agentKey), "")
@@ -59,10 +59,30 @@ func TestStrangersLeaveAReserve(t *testing.T) {
 	checkFrom(t, p, fairness.Who{Share: "127.0.0.1", Exempt: true}, note(strangerKey), "")     // no stranger comes from there
 	checkFrom(t, p, somebody, withKind(20001, note(strangerKey)), "")                          // takes no room
 	checkFrom(t, p, somebody, withKind(kind.Vanish, note(strangerKey)), "invalid: not addres") // may pass if it is for us
-	c.used, c.at = 5000, c.at.Add(lookEvery)                                                   // the database says so itself
+	c.used, c.at = 5_000_000, c.at.Add(lookEvery)                                              // the database says so itself
 	checkFrom(t, p, somebody, note(agentKey), "")
 	c.used, c.at = 500, c.at.Add(lookEvery)
 	checkFrom(t, p, somebody, note(strangerKey), "")
+}
+
+// Requests to delete make room, and take some: strangers cannot fill with them what
+// is kept, and known keys can always make room.
+func TestDeletionsLeaveAReserve(t *testing.T) {
+	c := &crowd{hand: hand{start}, used: 900_000}
+	p := crowded(t, c, RoomBounds{Max: 1_000_000, Reserve: 100_000, Whole: true}, Options{})
+	taken := 0
+	for rejected, msg := false, ""; !rejected; taken++ {
+		if rejected, msg = p.RejectEvent(from(t, somebody), withKind(nostr.KindDeletion, long(strangerKey, 1000))); rejected && msg != keptForKeys || taken > 100 {
+			t.Fatalf("request %d: %q", taken, msg)
+		}
+	}
+	if most := 50_000/growth/1000 + 1; taken > most+1 || taken < most/2 {
+		t.Errorf("%d requests are let in, want about %d", taken-1, most)
+	}
+	checkFrom(t, p, somebody, note(agentKey), "")
+	c.used, c.at = 2_000_000, c.at.Add(lookEvery)
+	checkFrom(t, p, somebody, withKind(nostr.KindDeletion, note(agentKey)), "")
+	checkFrom(t, p, somebody, note(agentKey), noRoom)
 }
 
 // Whom lists let in is no stranger.

@@ -32,6 +32,9 @@ func Room(cfg *config.Config) (b policy.RoomBounds, tight bool, err error) {
 // a tenth is kept for known keys. Else a tenth of the disk is left free, and a
 // twentieth of it kept. Where that leaves nothing the relay may have half of what
 // is free, so that it does not stop at its update or for a neighbour's files.
+//
+// What is kept does not become less while the database grows, or each start would
+// give strangers a part of it: it goes by the whole of the room, not by what is left.
 func roomOn(d disk, used, most int64, cluster bool) (b policy.RoomBounds, tight bool) {
 	switch {
 	case most > 0:
@@ -43,5 +46,6 @@ func roomOn(d disk, used, most int64, cluster bool) (b policy.RoomBounds, tight 
 	if tight = spare < d.total/100; tight {
 		spare = d.free / 2
 	}
-	return policy.RoomBounds{Max: used + spare, Reserve: min(d.total/20, spare/2), Whole: cluster}, tight
+	room := used + spare
+	return policy.RoomBounds{Max: room, Reserve: min(d.total/20, room/2), Whole: cluster}, tight
 }
