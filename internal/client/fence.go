@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"unicode"
+	"unicode/utf8"
 )
 
 // ErrNearby means that a relay which only the agent's list names is on this machine
@@ -65,13 +67,26 @@ func (o *Options) dialingTo(t Target) dialing {
 // mayAskFor is mayCall for what a proxy is asked for, as far as its name can be
 // resolved here.
 func (o *Options) mayAskFor(ctx context.Context, u *url.URL) error {
-	port := portOf(u)
-	for _, addr := range o.resolved(ctx, u.Hostname()) {
+	port, addrs := portOf(u), o.resolved(ctx, u.Hostname())
+	if len(addrs) == 0 && nearbyName(u.Hostname()) {
+		return ErrNearby
+	}
+	for _, addr := range addrs {
 		if err := o.mayCall(ctx, netip.AddrPortFrom(addr, port)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// nearbyName reports whether a proxy may take a name that is unknown here for an
+// address nearby: it has no dot, its last label begins as a number does (127.1,
+// 0x7f.1 and 2130706433 are 127.0.0.1 to many programs), or it is the loopback's.
+func nearbyName(host string) bool {
+	host = strings.ToLower(strings.TrimRight(host, "."))
+	dot := strings.LastIndexByte(host, '.')
+	first, _ := utf8.DecodeRuneInString(host[dot+1:])
+	return dot < 0 || unicode.IsNumber(first) || host[dot+1:] == "localhost"
 }
 
 // mayCall reports whether a relay that only a list names may be at an address.

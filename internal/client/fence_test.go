@@ -104,6 +104,8 @@ func TestMayAskFor(t *testing.T) {
 	o := Options{Resolver: names(t, map[string][]string{"home.example": {"10.0.0.7"}, "far.example": {"8.8.8.8"}})}
 	for text, want := range map[string]error{
 		"http://home.example/x": ErrNearby, "http://169.254.169.254/latest": ErrNearby, "https://[fd00::1]": ErrNearby, "https://far.example": nil, "https://unknown.example": nil,
+		"http://127.1": ErrNearby, "http://0x7f.1:81": ErrNearby, "http://2130706433": ErrNearby, "http://0177.0.0.1.": ErrNearby, "http://127.0.0.1.": ErrNearby, "http://\uff11\uff12\uff17.\uff11": ErrNearby,
+		"http://127\u30021": ErrNearby, "http://intranet": ErrNearby, "http://intranet.": ErrNearby, "http://a.LOCALHOST": ErrNearby, "https://1.unknown.example": nil, "https://unknown.xn--p1ai": nil,
 	} {
 		u, err := url.Parse(text)
 		if err != nil {
