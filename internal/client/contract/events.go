@@ -109,7 +109,8 @@ func entryOfEvent(c *client.Client, ev *nostr.Event) (Entry, bool) {
 		text, committed, err = disclose.OpenEvent(ev, keys)
 	}
 	e := entryWith(ev, text)
-	e.Committed = committed
+	// What cannot be disclosed is no proof for its reader either.
+	e.Committed = committed && niptemp.CheckOpened(ev, text, true) == nil
 	if err != nil {
 		e.Unreadable, e.Content = true, ""
 	}

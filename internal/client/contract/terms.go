@@ -77,15 +77,14 @@ func (o Offer) needsAPI() bool {
 func Signed(c Contract, states []*nostr.Event, order map[string]niptemp.OrderItem) (Contract, []Move) {
 	state, moves := Replay(states, order)
 	if c.Stateless = state == nil; c.Stateless {
-		c.Status, c.Offered, c.Agreed = "", niptemp.Terms{}, niptemp.Terms{}
-		return c, moves
+		return Contract{ID: c.ID, Home: c.Home, Stateless: true, Poster: c.Poster, Worker: c.Worker}, moves
 	}
 	was := c
 	c.Poster.PubKey, c.Worker.PubKey, c.Status, c.UpdatedAt = state.Poster, state.Worker, string(state.Status), state.CreatedAt
 	c.Offered, c.Agreed = termsOf(states, state.Poster, state.Worker)
 	c.Decided, c.DecidedNote, c.DecidedEvent = "", "", ""
 	c.replayed(moves)
-	if was.Decided != "" && was.DecidedEvent == "" && c.Decided == "" {
+	if slices.Contains([]string{"operator", "arbitrator", "deadline"}, was.Decided) && was.DecidedEvent == "" && c.Decided == "" {
 		c.Status, c.UpdatedAt, c.Decided, c.DecidedNote = was.Status, was.UpdatedAt, was.Decided, was.DecidedNote
 	}
 	c.Poster.AgentID, c.Worker.AgentID = cmp.Or(was.Poster.AgentID, c.Poster.AgentID), cmp.Or(was.Worker.AgentID, c.Worker.AgentID)

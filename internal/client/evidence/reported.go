@@ -69,6 +69,7 @@ func (c *checking) order() {
 		c.done(k, "order unproven")
 		return
 	}
+	c.r.order.Items = items
 	stands, gaps, sealed := map[string]bool{}, 0, 0
 	for _, item := range items {
 		_, listed := c.ordered[item.N]

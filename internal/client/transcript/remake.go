@@ -23,6 +23,46 @@ type made struct {
 	Thread contract.Thread
 }
 
+// maxParts bounds the entries, the moves and the gaps that a transcript is made of.
+const maxParts = 100_000
+
+// few is a list that is counted and not kept: an element costs hundreds of times
+// the memory that it has bytes.
+type few struct{}
+
+// UnmarshalJSON fails on a list of more than maxParts.
+func (*few) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if open, err := d.Token(); err != nil || open != json.Delim('[') {
+		return err // another type is refused where it is read
+	}
+	for n := 0; d.More(); n++ {
+		if n == maxParts {
+			return evidence.ErrInput
+		}
+		var skipped json.RawMessage
+		if err := d.Decode(&skipped); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads what Unsigned wrote.
+func read(text []byte) (m made, err error) {
+	var sizes struct {
+		Relays, Notes few
+		Thread        struct {
+			Entries, Moves few
+			Order          struct{ Items, Gaps, Keys few }
+		}
+	}
+	if json.Unmarshal(text, &sizes) != nil || json.Unmarshal(text, &m) != nil {
+		return m, fmt.Errorf("%w: %s is none of its files", evidence.ErrInput, evidence.UnsignedFile)
+	}
+	return m, nil
+}
+
 // Unsigned writes that of a thread, and nothing that the transcript leaves out.
 func Unsigned(w io.Writer, t contract.Thread, o Options) error {
 	if t.Entries = slices.Clone(t.Entries); o.Closed {
@@ -39,48 +79,86 @@ func Unsigned(w io.Writer, t contract.Thread, o Options) error {
 // which the report has verified, and the rest from its words. words is how many
 // of its parts nobody has signed.
 func Remake(w io.Writer, f evidence.Files, r evidence.Report) (words int, err error) {
-	var m made
-	if json.Unmarshal(f.Unsigned, &m) != nil {
-		return 0, fmt.Errorf("%w: %s is none of its files", evidence.ErrInput, evidence.UnsignedFile)
+	m, err := read(f.Unsigned)
+	if err != nil {
+		return 0, err
 	}
-	t, left := m.Thread, map[string]bool{}
-	var states []*nostr.Event
-	for _, ev := range r.Events() {
-		if left[ev.ID] = ev.Kind == niptemp.KindEntry; ev.Kind == niptemp.KindState {
-			states = append(states, ev)
-		}
+	again := remaking{r: r, opened: map[string]contract.Entry{}, requests: requestsOf(r)}
+	for _, e := range r.Disclosed {
+		again.opened[e.EventID] = e
 	}
-	for i := range t.Entries {
-		e := &t.Entries[i]
+	t := m.Thread
+	if err := again.entries(t.Entries, m.Closed); err != nil {
+		return 0, err
+	}
+	if err := again.contract(&t); err != nil {
+		return 0, err
+	}
+	if err := again.order(&t); err != nil {
+		return 0, err
+	}
+	return again.words, Markdown(w, t, m.Options)
+}
+
+// remaking is one transcript that is made again.
+type remaking struct {
+	r        evidence.Report
+	opened   map[string]contract.Entry // disclosed ones, by their events
+	requests map[string]*nostr.Event   // to withdraw, by what they name and their author
+	words    int
+}
+
+// entries sets what is signed of entries. All that are here must be among them.
+func (m *remaking) entries(all []contract.Entry, closed bool) (err error) {
+	left := map[string]bool{}
+	for _, ev := range m.r.Events() {
+		left[ev.ID] = ev.Kind == niptemp.KindEntry
+	}
+	for i := range all {
+		e := &all[i]
 		if e.Event == nil {
-			if words++; e.Signature != contract.SignatureNone {
+			if m.words++; e.Signature != contract.SignatureNone {
 				e.Signature = contract.SignatureUnseen
 			}
 			continue
 		}
 		if !left[e.Event.ID] {
-			return 0, fmt.Errorf("event %.70q is not here, or in it twice", e.Event.ID)
+			return fmt.Errorf("event %.70q is not here, or in it twice", e.Event.ID)
 		}
 		left[e.Event.ID] = false
-		if *e, err = signed(*e, r); err != nil {
-			return 0, err
+		if *e, err = m.signed(*e, closed); err != nil {
+			return err
 		}
 	}
 	for id, missing := range left {
 		if missing {
-			return 0, fmt.Errorf("entry %s is not in it", id)
+			return fmt.Errorf("entry %s is not in it", id)
 		}
 	}
-	said := map[string]contract.Move{}
+	return nil
+}
+
+// contract sets what states say of the contract, and its moves.
+func (m *remaking) contract(t *contract.Thread) (err error) {
+	said, states := map[string]contract.Move{}, []*nostr.Event{}
 	for _, v := range t.Moves {
 		if v.Event != nil {
 			said[v.Event.ID] = v
 		}
 	}
-	t.Contract.Poster.PubKey, t.Contract.Worker.PubKey = r.Poster, r.Worker
-	t.Contract, t.Moves = contract.Signed(t.Contract, states, r.Places())
+	for _, ev := range m.r.Events() {
+		if ev.Kind == niptemp.KindState {
+			states = append(states, ev)
+		}
+	}
+	t.Contract.ID = cmp.Or(m.r.Contract, t.Contract.ID)
+	t.Contract.Poster.PubKey, t.Contract.Worker.PubKey = m.r.Poster, m.r.Worker
+	t.Contract, t.Moves = contract.Signed(t.Contract, states, m.r.Places())
 	if t.Contract.Decided != "" && t.Contract.DecidedEvent == "" {
-		words++
+		m.words++
+	}
+	if t.Contract.Arbitrator.PubKey != t.Contract.Agreed.Arbitrator {
+		m.words++
 	}
 	for i := range t.Moves {
 		v, known := &t.Moves[i], said[t.Moves[i].Event.ID]
@@ -88,21 +166,44 @@ func Remake(w io.Writer, f evidence.Files, r evidence.Report) (words int, err er
 			v.N, v.ArrivedAt = known.N, known.ArrivedAt
 		}
 		v.ArrivedAt = cmp.Or(v.ArrivedAt, known.ArrivedAt)
-		if v.Withdrawn, err = withdrawal(known.Withdrawn, v.Event, r); err != nil {
-			return 0, err
+		if v.Withdrawn, err = m.withdrawal(known.Withdrawn, v.Event); err != nil {
+			return err
 		}
 	}
-	if o := r.Order(); o == nil || t.Order == nil {
+	return nil
+}
+
+// order sets what is signed of the order of arrival. What had to go has its number
+// in it; the rest of a gap is a word.
+func (m *remaking) order(t *contract.Thread) error {
+	o := m.r.Order()
+	if o == nil || t.Order == nil {
 		t.Order = o
-	} else {
-		t.Order.Event, t.Order.Keys = o.Event, o.Keys
+		return nil
 	}
-	return words, Markdown(w, t, m.Options)
+	t.Order.Event, t.Order.Keys = o.Event, o.Keys
+	went := map[int64]int64{}
+	for _, item := range o.Items {
+		if item.ID == "" {
+			went[item.N] = item.ReceivedAt
+		}
+	}
+	for i := range t.Order.Gaps {
+		g := &t.Order.Gaps[i]
+		at, signed := went[g.N]
+		if !signed {
+			return fmt.Errorf("number %d is no gap of the order, or in it twice", g.N)
+		}
+		delete(went, g.N)
+		g.ReceivedAt = at
+		m.words++
+	}
+	return nil
 }
 
 // signed returns an entry as its event says it, with what is not signed of it.
-func signed(e contract.Entry, r evidence.Report) (contract.Entry, error) {
-	ev := r.Event(e.Event.ID)
+func (m *remaking) signed(e contract.Entry, closed bool) (contract.Entry, error) {
+	ev := m.r.Event(e.Event.ID)
 	s, ok := contract.EntryOf(ev)
 	if !ok {
 		return s, fmt.Errorf("event %s is no entry", ev.ID)
@@ -112,29 +213,71 @@ func signed(e contract.Entry, r evidence.Report) (contract.Entry, error) {
 		s.Signature = contract.SignatureHolds
 	}
 	s.N, s.ArrivedAt = e.N, e.ArrivedAt
-	if item, ok := r.Places()[ev.ID]; ok {
+	if item, ok := m.r.Places()[ev.ID]; ok {
 		s.N, s.ArrivedAt = item.N, item.ReceivedAt
 	}
 	if s.Sealed { // the payload is signed, and not what it says
-		s.EntryID, s.Content, s.Attachments, s.Unreadable, s.ByRelay = e.EntryID, e.Content, e.Attachments, e.Unreadable, e.ByRelay
+		s.Content, s.Attachments, s.Unreadable, s.ByRelay = e.Content, e.Attachments, e.Unreadable, e.ByRelay
 		s.Committed = e.Committed && ev.Tags.Find(nipae.CommitTag) != nil
+		if ev.Tags.Find("agentry:entry").Value() == "" {
+			s.EntryID = e.EntryID
+		}
+		d, disclosed := m.opened[ev.ID]
+		switch {
+		case e.Unreadable || closed:
+		case disclosed:
+			s.EntryID, s.Content, s.Attachments, s.Committed = d.EntryID, d.Content, d.Attachments, d.Committed
+		default:
+			m.words++
+		}
+	}
+	if s.Signature == contract.SignatureDiffers {
+		m.words++
 	}
 	var err error
-	s.Withdrawn, err = withdrawal(e.Withdrawn, ev, r)
+	s.Withdrawn, err = m.withdrawal(e.Withdrawn, ev)
 	return s, err
 }
 
-// withdrawal returns one with its signed request, if it has one.
-func withdrawal(w *contract.Withdrawal, of *nostr.Event, r evidence.Report) (*contract.Withdrawal, error) {
-	if w == nil || w.Event == nil {
-		return w, nil
+// requestsOf returns the signed requests to withdraw, by what they name and their
+// author; of those that name all until their date the newest.
+func requestsOf(r evidence.Report) map[string]*nostr.Event {
+	all := map[string]*nostr.Event{}
+	for _, ev := range r.Events() {
+		if ev.Kind != nostr.KindDeletion {
+			continue
+		}
+		for _, tag := range ev.Tags {
+			if len(tag) < 2 || tag[0] != "e" && tag[0] != "a" {
+				continue
+			}
+			if had := all[tag[1]+ev.PubKey]; had == nil || had.CreatedAt < ev.CreatedAt {
+				all[tag[1]+ev.PubKey] = ev
+			}
+		}
 	}
-	ev := r.Event(w.Event.ID)
-	if ev == nil || ev.Kind != nostr.KindDeletion || ev.PubKey != of.PubKey {
+	return all
+}
+
+// withdrawal returns one with its signed request, if there is one, whatever is said
+// of it.
+func (m *remaking) withdrawal(w *contract.Withdrawal, of *nostr.Event) (*contract.Withdrawal, error) {
+	by := m.requests[of.ID+of.PubKey]
+	if all := m.requests[fmt.Sprintf("%d:%s:%s%s", of.Kind, of.PubKey, m.r.Contract, of.PubKey)]; by == nil && all != nil && all.CreatedAt >= of.CreatedAt {
+		by = all
+	}
+	switch {
+	case by == nil && w == nil:
+		return nil, nil
+	case by == nil && w.Event != nil:
 		return nil, fmt.Errorf("%.70q is no request to withdraw %s", w.Event.ID, of.ID)
+	case by == nil:
+		m.words++
+		return w, nil
+	case w == nil:
+		return &contract.Withdrawal{At: int64(by.CreatedAt), Request: by.ID, Event: by}, nil
 	}
-	w.Event = ev
-	return w, nil
+	return &contract.Withdrawal{At: w.At, Request: by.ID, Event: by}, nil
 }
 
 // Check makes the transcript of an export again and compares it.
@@ -145,7 +288,7 @@ func Check(f evidence.Files, r evidence.Report) evidence.Check {
 		k.Detail = "there is no " + evidence.TranscriptFile
 		return k
 	case f.Unsigned == nil:
-		k.Detail = "without " + evidence.UnsignedFile + " it cannot be made again; what is signed is in " + evidence.EventsFile
+		k.Outcome, k.Detail = evidence.NotProved, "without "+evidence.UnsignedFile+" it cannot be made again, and may say anything; what is signed is in "+evidence.EventsFile
 		return k
 	}
 	var again bytes.Buffer
