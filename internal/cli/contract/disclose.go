@@ -110,8 +110,10 @@ failed, is not proved, or was not checked, and why:
                    the order is not proved, and dates are their authors' word
   sealed entries   sealed.json: entries between the two that the exporter was told of and
                    not shown; they have their numbers in the order
-  transcript       transcript.md is made again from the events, and from transcript.json,
-                   which has what nobody signed, and is the same
+  transcript       transcript.md is made again from the events, from what is disclosed, and
+                   from transcript.json, which has what nobody signed, and is the same; how
+                   much is the exporter's word or a relay's is counted, what sealed entries
+                   say before they are disclosed too. Without transcript.json it is not proved
   withdrawals      requests to withdraw (kind 5) are by the authors of what they name
   disclosed texts  each disclosed/*.json is what contract disclose printed for an entry
                    that is here, its message keys open the signed payload, and its author

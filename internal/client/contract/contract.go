@@ -195,9 +195,12 @@ type Entry struct {
 }
 
 // Verdict says of a sealed entry that was opened whether this is the one text
-// that its author's signature allows.
+// that its author's signature allows, or who says so.
 func (e Entry) Verdict() string {
-	if e.Committed {
+	switch {
+	case e.ByRelay:
+		return "opened by the relay"
+	case e.Committed:
 		return "opened, committed"
 	}
 	return "opened, not committed"

@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 	"github.com/nbd-wtf/go-nostr/nip44"
 
+	"engramd/internal/client"
 	"engramd/nips/disclose"
 	"engramd/nips/nipae"
 )
@@ -105,6 +106,11 @@ func TestTwoSentencesAreRefused(t *testing.T) {
 func TestCommitments(t *testing.T) {
 	old := `{"type":"message","content":"x"}`
 	named := `{"type":"message","content":"x","contract_id":"c1","entry_id":"mem_1"}`
+	id, err := client.NewIdentity(strings.Repeat("2", 64))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := clientFor(t, id, nil, nil)
 	for name, c := range map[string]struct {
 		text               string
 		commit             func(keys disclose.Keys) nostr.Tag
@@ -126,9 +132,24 @@ func TestCommitments(t *testing.T) {
 		if c.commit != nil {
 			ev.Tags = append(ev.Tags, c.commit(keys))
 		}
+		if err := ev.Sign(strings.Repeat("1", 64)); err != nil {
+			t.Fatal(err)
+		}
+		if read, ok := entryOfEvent(reader, ev); !ok || read.Committed != c.committed {
+			t.Errorf("%s: read as %+v", name, read)
+		}
 		e, err := Disclosed(ev, keys)
 		if refused := errors.Is(err, ErrNotDisclosed); refused != c.refused || e.Committed != c.committed || !refused && e.Content != "x" {
 			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+}
+
+// TestVerdicts: of what a relay opened no commitment was looked at.
+func TestVerdicts(t *testing.T) {
+	for want, e := range map[string]Entry{"opened, committed": {Committed: true}, "opened, not committed": {}, "opened by the relay": {ByRelay: true}} {
+		if got := e.Verdict(); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
 		}
 	}
 }
