@@ -341,3 +341,28 @@ func TestWhoCounts(t *testing.T) {
 		}
 	}
 }
+
+// What a member says of its clock replaces what it said before, and not what it said
+// since: batches enter late, as they were made.
+func TestTheNewestClockOfAMember(t *testing.T) {
+	s := &state{version: proofVersion, number: 100, members: []member{{id: node("a"), boot: 1}}}
+	for i, c := range []struct {
+		boot, number uint64
+		clock, want  int64
+	}{
+		{1, 50, 1000, 1000},
+		{1, 60, 900, 900}, // it was set back
+		{1, 50, 2000, 900},
+		{1, 60, 950, 950},
+		{1, 60, 920, 950}, // as long ago as the log is away
+		{1, 100, 3000, 950},
+		{2, 40, 1500, 1500},
+		{1, 90, 800, 1500}, // late, of the boot before
+	} {
+		s.hear(&header{node: node("a"), boot: c.boot, word: &word{number: c.number, clock: c.clock}})
+		s.members[0].boot = max(s.members[0].boot, c.boot)
+		if got := s.members[0].clock; got != c.want {
+			t.Errorf("%d: clock %d, want %d", i, got, c.want)
+		}
+	}
+}

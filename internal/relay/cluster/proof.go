@@ -118,9 +118,10 @@ func (s *state) hear(h *header) {
 	if w.beat {
 		m.beat(s.number)
 	}
-	// What was appended again is older than what was said since, and who starts again may
-	// have read less than before.
-	if w.number < s.number && (h.boot > m.boot || w.number >= m.read) {
+	// What was appended again is older than what was said since, as marks are while the log
+	// is away, and who starts again may have read less than before.
+	newer := h.boot > m.boot || w.number > m.read || w.number == m.read && w.clock > m.clock
+	if w.number < s.number && newer {
 		m.read, m.clock = w.number, w.clock
 	}
 	hash, known := s.trail.at(w.number, s.number)
