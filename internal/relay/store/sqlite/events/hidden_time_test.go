@@ -100,7 +100,8 @@ func (w *hidingWorld) pasts(i int) *nostr.Event {
 	return w.victim.Entry(w.other, int64(i-2000), "shared", fmt.Sprint("word ", i))
 }
 
-func newHidingWorld(t testing.TB, change func(*sqlite.Options)) *hidingWorld {
+// A crowd of open events is in both.
+func newHidingWorld(t testing.TB, crowd int, change func(*sqlite.Options)) *hidingWorld {
 	w := &hidingWorld{victim: storetest.NewKey("victim"), stranger: storetest.NewKey("stranger"), other: storetest.NewKey("other"), ghost: storetest.NewKey("ghost")}
 	v, o, s := w.victim, w.other, w.stranger
 	shown := []*nostr.Event{
@@ -135,6 +136,10 @@ func newHidingWorld(t testing.TB, change func(*sqlite.Options)) *hidingWorld {
 			begin(ev)
 		}
 		w.repeated[n] = shown[0]
+		for i := range crowd {
+			id := fmt.Sprintf("%064x", 1<<40+i)
+			begin(storetest.NewKey(fmt.Sprint("crowd ", i%50)).Fake(1+i%2*30022, int64(i/4), "noise", nostr.Tag{"e", id}, nostr.Tag{"d", id}, nostr.Tag{"p", id}))
+		}
 		if n == 0 {
 			for i := range hiddenRows {
 				begin(w.theHidden(i))
@@ -275,7 +280,7 @@ func TestHiddenRowsTakeNoTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine writes much")
 	}
-	w := newHidingWorld(t, func(o *sqlite.Options) { o.Pacing = engine.Pacing{Every: 1, Slice: 1e12} })
+	w := newHidingWorld(t, 0, func(o *sqlite.Options) { o.Pacing = engine.Pacing{Every: 1, Slice: 1e12} })
 	readers := map[string]gate.Reader{
 		"nobody": {}, "stranger": gate.NewReader(w.stranger.Pub),
 		"stranger with keys": gate.NewReader(append(many(6), w.stranger.Pub)...),
