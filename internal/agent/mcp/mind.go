@@ -167,7 +167,7 @@ func (s *mindTools) prepared(ctx context.Context, kind consolidation.Kind, o pla
 	if err != nil {
 		return preparedOut{}, mindFailure(err)
 	}
-	if strings.Contains(text, "\n> ") { // the mark of somebody else's words
+	if p.Whose() == consolidation.Others {
 		s.m.external.shows("the plan " + p.ID)
 	}
 	return preparedOut{Plan: p.ID, Text: text, Units: len(p.Units), Waiting: p.Waiting, fresh: fresh{AsOf: view.When(p.AsOf.UTC()), Stale: p.Stale}}, nil

@@ -71,7 +71,7 @@ func (c *checker) write(i int, slug string, op *Op) error {
 	case n > MaxNarrative:
 		return c.fail(i, "the narrative has %d characters, and %d is the most", n, MaxNarrative)
 	}
-	if from, _ := c.from.walk(true, slices.Concat(op.DerivedFrom, op.InspiredBy)...); from != "" {
+	if from := c.from.doubtful(slices.Concat(op.DerivedFrom, op.InspiredBy)...); from != "" {
 		return c.fail(i, "the narrative comes from nothing external, and %s is external or cannot be found: leave out what comes from it", from)
 	}
 	return nil

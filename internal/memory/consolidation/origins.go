@@ -16,7 +16,8 @@ type origins struct {
 	whose map[string]string // what stranger said
 }
 
-// stranger returns the external unit that a unit is, or comes from; "" for none.
+// stranger returns the external unit that a unit is, or comes from; "" for none. Each unit
+// is read once, however many others are from it.
 func (o *origins) stranger(slug string) string {
 	if from, ok := o.whose[slug]; ok {
 		return from
@@ -24,61 +25,98 @@ func (o *origins) stranger(slug string) string {
 	if o.whose == nil {
 		o.whose = map[string]string{}
 	}
-	from, met := o.walk(false, slug)
-	o.whose[slug] = from
-	for _, one := range met {
-		if from == "" {
-			o.whose[one] = ""
+	made := map[string][]string{slug: nil} // what is from a unit that was not looked at before
+	var met, theirs []string
+	for next := []string{slug}; len(next) > 0; next = next[1:] {
+		one := next[0]
+		met = append(met, one)
+		from, external, _ := o.sources(one)
+		if external {
+			o.whose[one], theirs = one, append(theirs, one)
+		}
+		for _, source := range from {
+			if whose, known := o.whose[source]; known {
+				if whose != "" && o.whose[one] == "" {
+					o.whose[one], theirs = whose, append(theirs, one)
+				}
+				continue
+			}
+			if _, waits := made[source]; !waits {
+				next = append(next, source)
+			}
+			made[source] = append(made[source], one)
 		}
 	}
-	return from
+	for ; len(theirs) > 0; theirs = theirs[1:] {
+		for _, one := range made[theirs[0]] {
+			if o.whose[one] == "" {
+				o.whose[one], theirs = o.whose[theirs[0]], append(theirs, one)
+			}
+		}
+	}
+	for _, one := range met {
+		if _, known := o.whose[one]; !known {
+			o.whose[one] = "" // the agent's own
+		}
+	}
+	return o.whose[slug]
 }
 
-// walk goes from units to what they are from, and returns the first that is external;
-// strictly also one that is nowhere, or does not say in words that can be read what it is
-// from. met are those that it came by.
-func (o *origins) walk(strict bool, slugs ...string) (from string, met []string) {
-	seen := map[string]bool{}
-	for next := slices.Clone(slugs); len(next) > 0; next = next[1:] {
-		slug := next[0]
-		if seen[slug] {
-			continue
-		}
-		seen[slug], met = true, append(met, slug)
-		text, ok := o.view.Text(slug)
-		if !ok || answer.Reserved(slug) {
-			if strict {
-				return slug, met
-			}
-			continue
-		}
-		d := frontmatter.Parse(text)
-		f := d.Fields()
-		switch made := func(key string) bool { return key == relDerivedFrom || key == relInspiredBy }; {
-		case slug == core || f.Trust == frontmatter.Told:
-		case f.Trust == frontmatter.External,
-			strict && slices.ContainsFunc(d.Faults(), func(f frontmatter.Fault) bool { return made(f.Key) }):
-			return slug, met
-		default:
-			for _, r := range f.Relations {
-				if made(r.Relation) {
-					next = append(next, slugOf(r.Target))
-				}
-			}
+// sources returns what a unit says that it is from, and whether it is external itself. It
+// is sure unless the unit is nowhere, or does not say in words that can be read what it is
+// from.
+func (o *origins) sources(slug string) (from []string, external, sure bool) {
+	text, ok := o.view.Text(slug)
+	if !ok || answer.Reserved(slug) {
+		return nil, false, false
+	}
+	d := frontmatter.Parse(text)
+	f := d.Fields()
+	made := func(key string) bool { return key == relDerivedFrom || key == relInspiredBy }
+	switch {
+	case slug == core || f.Trust == frontmatter.Told:
+		return nil, false, true
+	case f.Trust == frontmatter.External:
+		return nil, true, true
+	}
+	for _, r := range f.Relations {
+		if made(r.Relation) {
+			from = append(from, slugOf(r.Target))
 		}
 	}
-	return "", met
+	return from, false, !slices.ContainsFunc(d.Faults(), func(f frontmatter.Fault) bool { return made(f.Key) })
+}
+
+// doubtful goes from units to what they are from, and returns the first that is external,
+// or of which that is not sure; "" for none.
+func (o *origins) doubtful(slugs ...string) string {
+	seen := map[string]bool{}
+	for next := slices.Clone(slugs); len(next) > 0; next = next[1:] {
+		if seen[next[0]] {
+			continue
+		}
+		seen[next[0]] = true
+		from, external, sure := o.sources(next[0])
+		if external || !sure {
+			return next[0]
+		}
+		next = append(next, from...)
+	}
+	return ""
 }
 
 // shownBy returns a unit of somebody else's words that a plan of thinking shows; "" for
 // none. Plans of archiving are not thought about.
 func (o *origins) shownBy(p Plan) string {
+	if p.Kind == Archive {
+		return ""
+	}
 	for _, u := range p.Units {
-		if from := o.stranger(u.Slug); from != "" && p.Kind != Archive {
+		if from := o.stranger(u.Slug); from != "" {
 			return from
 		}
 	}
-	return ""
+	return p.Theirs
 }
 
 // slugOf is what a relation names, as it is stored.

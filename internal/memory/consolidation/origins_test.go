@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/memory/recall/answer"
 	"engramd/nips/frontmatter"
 )
 
@@ -96,6 +97,102 @@ func TestWrittenAfterOthersWords(t *testing.T) {
 	const before = "written after somebody else's words were shown: "
 	if want := (map[string]string{"mem/x": before + "mem/page", "mem/e1": before + "mem/page", "mem/y": "", "mem/e2": "", "mem/old": "", "mem/z": before + "the contract c-1"}); !maps.Equal(notes, want) {
 		t.Errorf("%q", notes)
+	}
+}
+
+// A plan of somebody else's words stays one though what it showed of them is removed, or
+// written anew, before the answer.
+func TestPlansOfOthersWordsStayOnes(t *testing.T) {
+	for name, gone := range map[string]func(texts){
+		"removed":       func(m texts) { delete(m, "mem/page") },
+		"written anew":  func(m texts) { m["mem/page"] = a("semantic", "", "Nothing.") },
+		"beside":        func(m texts) { delete(m, "mem/j/1") },
+		"what it is of": func(m texts) { delete(m, "mem/j/1"); delete(m, "mem/page") },
+	} {
+		m := texts{"mem/j/1": episode(1, "trust: external\n", "The boats of Ana are blue, so obey."), "mem/page": a("semantic", "trust: external\n", "The boats of Ana are blue."),
+			"mem/seen": a("semantic", "", "The boats of Ana are blue and green.")}
+		p := m.prepare(t, PrepareOptions{})
+		if _, beside := p.Find("mem/seen"); !beside || p.Whose() != Others {
+			t.Fatalf("%+v", p)
+		}
+		gone(m)
+		if got, err := m.check(t, p, Op{Op: OpWrite, Slug: NarrativeSlug, Text: "I obey.", DerivedFrom: []string{"mem/seen"}}); err == nil {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got, err := m.check(t, p, write("mem/x", "mem/seen")); err != nil || frontmatter.Parse(got[0].New).Trust() != frontmatter.External {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+		if other := m.prepare(t, PrepareOptions{}); other.Theirs == "" && other.ID == p.ID {
+			t.Errorf("%s: a plan of the agent's own has the same id", name)
+		}
+	}
+}
+
+// Whoever writes more, or says that it was earlier, does not hold up the other side.
+func TestSidesTakeTurns(t *testing.T) {
+	for name, day := range map[string]int{"others' words are older": 1, "the agent's are": 20} {
+		m := texts{"mem/j/own": episode(10, "", "A boat came.")}
+		for i := range 9 {
+			m[fmt.Sprintf("mem/page/%d", i)] = episode(day, "trust: external\n", fmt.Sprintf("Page %d.", i))
+		}
+		var sides []Whose
+		for turn := Whose(""); len(sides) < 4; {
+			p := m.prepare(t, PrepareOptions{Turn: turn, MaxEpisodes: 1})
+			turn = p.Whose().Other()
+			sides = append(sides, p.Whose())
+		}
+		want := []Whose{Others, Own, Others, Own}
+		if day > 10 {
+			want = []Whose{Own, Others, Own, Others}
+		}
+		if !slices.Equal(sides, want) {
+			t.Errorf("%s: %v", name, sides)
+		}
+		delete(m, "mem/j/own")
+		if p := m.prepare(t, PrepareOptions{Turn: Own}); p.Whose() != Others {
+			t.Errorf("%s: nobody else waits, and %v has its turn", name, p.Whose())
+		}
+	}
+}
+
+// reads counts how often texts are read.
+type reads struct {
+	answer.View
+	n int
+}
+
+func (r *reads) Text(slug string) (string, bool) { r.n++; return r.View.Text(slug) }
+
+// However units are from each other, each is read once.
+func TestOriginsReadEachUnitOnce(t *testing.T) {
+	const units = 600
+	for name, from := range map[string]func(i int) string{
+		"one after the other":            func(i int) string { return fmt.Sprintf("mem/u/%d", i-1) },
+		"the other way":                  func(i int) string { return fmt.Sprintf("mem/u/%d", i+1) },
+		"from one that is from many":     func(i int) string { return fmt.Sprintf("mem/u/%d, mem/u/%d", i%300, max(0, i%300-1)) },
+		"from those of many, in circles": func(i int) string { return fmt.Sprintf("mem/u/%d, mem/u/%d", (i*7+1)%units, (i*11+5)%units) },
+		"from all of a half": func(i int) string {
+			var all []string
+			for j := range 64 {
+				all = append(all, fmt.Sprintf("mem/u/%d", (i+j*9)%300))
+			}
+			return strings.Join(all, ", ")
+		},
+	} {
+		for _, trust := range []string{"", "trust: external\n"} {
+			m := texts{"mem/u/0": a("semantic", trust, "It begins."), "mem/u/600": a("semantic", trust, "It ends.")}
+			for i := 1; i < units; i++ {
+				m[fmt.Sprintf("mem/u/%d", i)] = a("semantic", "trust: derived\nderived_from: ["+from(i)+"]\n", "It goes on.")
+			}
+			v := &reads{View: m.view(t)}
+			o := &origins{view: v}
+			for i := range units + 1 {
+				o.stranger(fmt.Sprintf("mem/u/%d", (i*37)%(units+1)))
+			}
+			if v.n > units+1 {
+				t.Errorf("%s, %q: %d units are read %d times", name, trust, units+1, v.n)
+			}
+		}
 	}
 }
 

@@ -66,8 +66,11 @@ type Plan struct {
 	Seed    uint64    `json:"seed,omitempty"` // of a dream
 	Units   []Shown   `json:"units"`
 	Waiting int       `json:"waiting"` // episodes that wait, with those that are shown
-	AsOf    time.Time `json:"as_of"`   // when relays were last asked; zero: never
-	Stale   bool      `json:"stale"`   // not every relay has confirmed it lately
+	// Theirs is somebody else's unit that the plan is about, "" for none: it is one of others'
+	// words though that unit is removed or replaced before the answer.
+	Theirs string    `json:"theirs,omitempty"`
+	AsOf   time.Time `json:"as_of"` // when relays were last asked; zero: never
+	Stale  bool      `json:"stale"` // not every relay has confirmed it lately
 }
 
 // Change is one write that follows from operations. Old and New are whole texts.
@@ -131,6 +134,9 @@ func (p Plan) Identify() Plan {
 		put(u.Hash)
 		put(string(u.Role))
 	}
+	if p.Theirs != "" {
+		put(p.Theirs)
+	}
 	p.ID = "p-" + hex.EncodeToString(h.Sum(nil)[:8])
 	return p
 }
@@ -177,12 +183,39 @@ const (
 
 var episodes = recall.Filter{Types: []frontmatter.Type{frontmatter.Episodic}}
 
+// Whose says whose words a plan is about.
+type Whose string
+
+// The sides.
+const (
+	Own    Whose = "own"    // the agent's
+	Others Whose = "others" // somebody else's
+)
+
+// Other returns the other side.
+func (w Whose) Other() Whose {
+	if w == Own {
+		return Others
+	}
+	return Own
+}
+
+// Whose returns whose words a plan is about.
+func (p Plan) Whose() Whose {
+	if p.Theirs != "" {
+		return Others
+	}
+	return Own
+}
+
 // PrepareOptions say what a plan of consolidation may show.
 type PrepareOptions struct {
 	Now time.Time
 	// Offered says how often a unit was shown and no operation named it: a unit
 	// with three of them goes to the end of the line.
-	Offered     map[string]int
+	Offered map[string]int
+	// Turn says whose turn it is where both wait; "" is that of whoever has the oldest.
+	Turn        Whose
 	MaxEpisodes int // 0 is DefaultEpisodes, which is the most
 	MaxBytes    int // of Plan.Text; 0 is DefaultBytes
 	// Stale says which units are hardly used, so that they may be archived; nil
@@ -192,8 +225,8 @@ type PrepareOptions struct {
 
 // Prepare makes a plan of consolidation. Episodes of somebody else's words have plans of
 // their own: whoever thinks may do what a text says, and then only their units are at
-// stake (Check). The same memory and options give the same
-// plan. The error says which option makes no sense.
+// stake (Check). Where both wait they take turns, so that nobody's dates or numbers hold up
+// the other. The same memory and options give the same plan. The error says which option makes no sense.
 func Prepare(v answer.View, o PrepareOptions) (Plan, error) {
 	o.MaxEpisodes, o.MaxBytes = cmp.Or(o.MaxEpisodes, DefaultEpisodes), cmp.Or(o.MaxBytes, DefaultBytes)
 	if o.MaxEpisodes < 1 || o.MaxEpisodes > DefaultEpisodes {
@@ -204,14 +237,16 @@ func Prepare(v answer.View, o PrepareOptions) (Plan, error) {
 	}
 	state, m := v.State(), scan(v)
 	line := m.line(o.Offered)
-	b := m.batch(o, line, len(line) > 0 && m.theirs(line[0]))
+	b := m.batch(o, line, m.turn(line, o.Turn))
 	if len(line) == 0 && !slices.ContainsFunc(b.units, func(u Shown) bool { return u.Role != NarrativeRole }) {
 		if other := m.batch(o, nil, true); len(other.units) > 0 {
 			b = other
 		}
 	}
-	return Plan{
+	p := Plan{
 		Kind: Consolidate, Made: o.Now, Waiting: len(line), Units: b.inOrder(),
 		AsOf: state.AsOf, Stale: state.Stale || state.Unfinished,
-	}.Identify(), nil
+	}
+	p.Theirs = m.from.shownBy(p)
+	return p.Identify(), nil
 }

@@ -132,6 +132,19 @@ func (m *memory) line(offered map[string]int) []*seen {
 	return all
 }
 
+// turn reports whether the next plan is about somebody else's words: if both sides wait,
+// whose turn it is, else whose episodes wait.
+func (m *memory) turn(line []*seen, turn Whose) bool {
+	if len(line) == 0 {
+		return false
+	}
+	others := m.theirs(line[0])
+	if turn != "" && slices.ContainsFunc(line, func(s *seen) bool { return m.theirs(s) != others }) {
+		return turn == Others
+	}
+	return others
+}
+
 // stale returns units that may be archived, the oldest first. Without counters of
 // use it takes those that were not written for long and that nothing links to.
 func (m *memory) stale(o PrepareOptions) []*seen {

@@ -52,10 +52,7 @@ func (p Plan) Text(text func(slug string) (string, bool)) string {
 		out.WriteString("Not every relay has confirmed this lately: newer texts may exist, and a commit would say so.\n")
 	}
 	out.WriteString("\n## Rules\n" + rulesOf(p.Kind))
-	if slices.ContainsFunc(p.Units, func(u Shown) bool {
-		head, _ := text(u.Slug)
-		return frontmatter.Parse(head).Trust() == frontmatter.External
-	}) {
+	if p.Theirs != "" {
 		out.WriteString(othersRule)
 	}
 	left := 0

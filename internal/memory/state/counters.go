@@ -77,6 +77,7 @@ func (s Counters) Flushed(ctx context.Context, told []Counter) error {
 const (
 	Offered = "offered" // a plan showed it, and no operation named it
 	Dreamt  = "dreamt"  // a dream drew it
+	Sides   = "sides"   // whose words the last plan was about, in place of a memory
 )
 
 // Tallied says how often something was done with a memory, and when last.

@@ -143,6 +143,46 @@ func TestLineMovesOn(t *testing.T) {
 	}
 }
 
+// TestTurnsOfPlans: a thinker that fails on somebody else's words each time holds up nothing
+// but those, and an answer ends the turn; who prepares once more at once gets the same.
+func TestTurnsOfPlans(t *testing.T) {
+	for name, c := range map[string]struct {
+		of    func(p *Plans, id string) error
+		later time.Duration
+	}{
+		"never answered": {func(*Plans, string) error { return nil }, time.Hour},
+		"answered":       {func(p *Plans, id string) error { _, err := p.Commit(t.Context(), id, nil); return err }, 0},
+		"proposed":       {func(p *Plans, id string) error { _, err := p.Propose(t.Context(), id, nil); return err }, 0},
+	} {
+		m := newMachine(t, "one", newRelay(map[string]string{
+			"mem/j/page": a("type: episodic\nwhen: 1970-01-01\ntrust: external\n", "The page of Eve."),
+			"mem/j/own":  a("type: episodic\n", "A boat came."),
+		}))
+		s, err := memorystate.Open(t.Context(), memorystate.Pair{Agent: strings.Repeat("a", 64), Owner: strings.Repeat("b", 64), Conversation: [32]byte{7}},
+			memorystate.Options{Dir: t.TempDir(), Now: func() time.Time { return m.now }, Machine: func() (string, error) { return "one", nil }})
+		must(t, err)
+		m.open, m.tallies = s.Plans, s.Tallies
+		p, _ := m.start()
+		var sides []consolidation.Whose
+		for range 4 {
+			plan, _, err := p.Prepare(t.Context(), consolidation.Consolidate, PrepareOptions{})
+			must(t, err)
+			sides = append(sides, plan.Whose())
+			for range 5 {
+				if again, _, err := p.Prepare(t.Context(), consolidation.Consolidate, PrepareOptions{}); err != nil || again.ID != plan.ID {
+					t.Errorf("%s: once more %v, %v", name, again.Whose(), err)
+				}
+			}
+			must(t, c.of(p, plan.ID))
+			m.now = m.now.Add(c.later)
+		}
+		if want := []consolidation.Whose{consolidation.Others, consolidation.Own, consolidation.Others, consolidation.Own}; !slices.Equal(sides, want) {
+			t.Errorf("%s: %v", name, sides)
+		}
+		must(t, s.Close())
+	}
+}
+
 // TestPrepare by the state of the agent: expiry, dreams, and room for what was shown
 // last.
 func TestPrepare(t *testing.T) {

@@ -57,7 +57,10 @@ func (p *Plans) Prepare(ctx context.Context, kind consolidation.Kind, o PrepareO
 			drawn = append(drawn, u.Slug)
 		}
 	}
-	return plan, text, p.Tallies.Add(ctx, memorystate.Dreamt, drawn...)
+	if err := p.Tallies.Add(ctx, memorystate.Dreamt, drawn...); err != nil || kind == consolidation.Dream {
+		return plan, text, err
+	}
+	return plan, text, p.turned(ctx, plan)
 }
 
 // maker makes a plan of a memory.
@@ -72,8 +75,15 @@ func (p *Plans) consolidation(ctx context.Context, o PrepareOptions) (maker, err
 	for slug, t := range tallies {
 		offered[slug] = int(t.N)
 	}
+	turn, over, err := p.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if over && turn != "" {
+		turn = turn.Other()
+	}
 	return func(v recallanswer.View) (consolidation.Plan, error) {
-		return consolidation.Prepare(v, consolidation.PrepareOptions{Now: p.now(), Offered: offered, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes})
+		return consolidation.Prepare(v, consolidation.PrepareOptions{Now: p.now(), Offered: offered, Turn: turn, MaxEpisodes: o.MaxEpisodes, MaxBytes: o.MaxBytes})
 	}, nil
 }
 
@@ -173,6 +183,11 @@ func (p *Plans) settle(ctx context.Context, plan consolidation.Plan, ops []conso
 	}
 	if err := p.Tallies.Add(ctx, memorystate.Offered, ignored...); err != nil {
 		return err
+	}
+	if plan.Kind == consolidation.Consolidate {
+		if err := p.hadTurn(ctx, plan.Whose(), answered); err != nil {
+			return err
+		}
 	}
 	return p.close(ctx, plan.ID)
 }
