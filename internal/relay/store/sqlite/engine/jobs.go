@@ -21,6 +21,7 @@ type Job struct {
 // it is durable.
 type jobs struct {
 	list    []*Job
+	given   []*Job   // up, after an error: they are done at the next open
 	begun   []*Job   // to go on with after the commit
 	ended   *Job     // the oldest one is done
 	restore []func() // takes jobs back to where they were, if the transaction fails
@@ -32,13 +33,16 @@ func (s *jobs) StartJob(j *Job) { s.begun = append(s.begun, j) }
 // ResumeJob has a job done that an earlier process began.
 func (s *jobs) ResumeJob(j *Job) { s.list = append(s.list, j) }
 
-// Jobs are those that are not done yet, as the current transaction sees them.
+// Jobs are those that are not done yet, as the current transaction sees them: of
+// those that were given up the last mostGiven.
 func (s *jobs) Jobs() []*Job {
-	if len(s.begun) == 0 {
+	if len(s.begun) == 0 && len(s.given) == 0 {
 		return s.list
 	}
-	return slices.Concat(s.list, s.begun)
+	return slices.Concat(s.list, s.begun, s.given)
 }
+
+const mostGiven = 64
 
 // Busy reports whether there is a job to go on with.
 func (s *jobs) Busy() bool { return len(s.list) > 0 }
@@ -60,8 +64,13 @@ func (s *jobs) GoOn() (more bool, err error) {
 
 // GiveUp ends the oldest job with an error.
 func (s *jobs) GiveUp(err error) {
-	s.list[0].result = failure(WriteError(err))
+	j := s.list[0]
+	j.result = failure(WriteError(err))
 	s.endJob()
+	if j.Of != nil {
+		j.Member = nil // it has its answer
+		s.given = append(s.given[max(0, len(s.given)+1-mostGiven):len(s.given):len(s.given)], j)
+	}
 }
 
 // endJob takes the oldest job off the list and answers who waits for it.
@@ -95,7 +104,7 @@ func (s *jobs) abandon() {
 }
 
 // beginTransaction forgets what the last one meant.
-func (s *jobs) beginTransaction() { *s = jobs{list: s.list} }
+func (s *jobs) beginTransaction() { *s = jobs{list: s.list, given: s.given} }
 
 // rolledBack takes jobs back to where they were.
 func (s *jobs) rolledBack() {

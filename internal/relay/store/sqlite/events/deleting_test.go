@@ -116,6 +116,43 @@ func TestALongDeletionLetsOthersWrite(t *testing.T) {
 	wantWhole(t, s)
 }
 
+// One that fails on its way keeps out what it names until it is done.
+func TestALongDeletionThatFailsKeepsOut(t *testing.T) {
+	o := storetest.Options(t)
+	here, named := alice.Note(1, "here"), alice.Sign(30023, 999, "named", nostr.Tag{"d", "999"})
+	request := absent(1000, here)
+	var s *sqlite.Store
+	var allow func()
+	o.OnCommit = func(batch []store.Committed) {
+		if batch[0].Event.ID == request.ID {
+			allow = events.BreakCommits(s)
+		}
+	}
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, s, here, store.Stored)
+	if r := s.Put(t.Context(), request, store.PutOptions{}); r.Outcome != store.Failed {
+		t.Fatalf("%+v", r)
+	}
+	allow()
+	put(t, s, bob.Note(2, "other"), store.Stored)
+	put(t, s, named, store.Deleted)
+	put(t, s, here, store.Deleted)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = sqlite.Open(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if ids, addresses := rows(t, s, "deleted_ids"), rows(t, s, "deleted_addresses"); ids != 1001 || addresses != 1000 {
+		t.Errorf("%d ids and %d addresses are barred", ids, addresses)
+	}
+	wantWhole(t, s)
+}
+
 // Its rows are written at the next open if the process ends before.
 func TestALongDeletionIsFinishedAtTheNextOpen(t *testing.T) {
 	o := storetest.Options(t)
