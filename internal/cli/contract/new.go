@@ -133,8 +133,8 @@ time of the last change, id, and the beginning of the description. One of which 
 entries are known, and no state, is "unknown", and your role in it is that of a party.
 
 Anybody can name anybody in an offer. Relays are asked for the 500 contracts that changed
-last, in STATUS if it is given, and for all in which the key did something; a note says
-where they have more.`,
+last, in STATUS if it is given, and, unless a token says who asks, for all in which the key
+did something; a note says where they have more.`,
 		Example: `  engramctl contract ls --status open
   engramctl contract ls --json | jq -r '.contracts[].contract_id'`,
 	}, func(ctx context.Context, _ []string) error {
