@@ -2,7 +2,6 @@
 package mem
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -165,8 +164,8 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 	if all {
 		entries = append(l.Texts(), l.Tombstones...)
 	}
-	out := bufio.NewWriter(env.Out()) // of a table each cell is a write
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var table strings.Builder // whole: what goes to a terminal must not end within a character
+	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	for _, e := range entries {
 		size := fmt.Sprintf("%d B", e.Size)
 		if e.Tombstone {
@@ -174,7 +173,7 @@ func printListing(env *cliutil.Env, l memory.Listing, all bool) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s%s%s\n", e.Slug, size, cliutil.Stamp(e.CreatedAt), cliutil.Expires(e), unsent(e.ID == ""))
 	}
-	return errors.Join(w.Flush(), out.Flush())
+	return errors.Join(w.Flush(), env.Print("%s", table.String()))
 }
 
 // unsent marks a text that waits on this machine.
