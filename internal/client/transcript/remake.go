@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -19,9 +20,16 @@ import (
 // made is what a transcript is made of. Of its events only the ids count: what is
 // signed is taken from the events themselves.
 type made struct {
+	Format int
 	Options
 	Thread contract.Thread
 }
+
+// format is of the transcript's words and layout. Raise it when either changes: an
+// honest export of another version is not a forged one.
+const format = 1
+
+var errFormat = errors.New("it is of another version of engramctl, and only that makes it again")
 
 // maxParts bounds the entries, the moves and the gaps that a transcript is made of.
 const maxParts = 100_000
@@ -60,6 +68,9 @@ func read(text []byte) (m made, err error) {
 	if json.Unmarshal(text, &sizes) != nil || json.Unmarshal(text, &m) != nil {
 		return m, fmt.Errorf("%w: %s is none of its files", evidence.ErrInput, evidence.UnsignedFile)
 	}
+	if m.Format != format {
+		return m, errFormat
+	}
 	return m, nil
 }
 
@@ -72,7 +83,7 @@ func Unsigned(w io.Writer, t contract.Thread, o Options) error {
 			}
 		}
 	}
-	return json.NewEncoder(w).Encode(made{o, t})
+	return json.NewEncoder(w).Encode(made{format, o, t})
 }
 
 // Remake writes the transcript of an export: what is signed from its events,
@@ -293,6 +304,10 @@ func Check(f evidence.Files, r evidence.Report) evidence.Check {
 	}
 	var again bytes.Buffer
 	words, err := Remake(&again, f, r)
+	if errors.Is(err, errFormat) {
+		k.Outcome, k.Detail = evidence.NotProved, err.Error()+"; what is signed is in "+evidence.EventsFile
+		return k
+	}
 	if err == nil && !bytes.Equal(again.Bytes(), f.Transcript) {
 		err = fmt.Errorf("%s is not what the events say", evidence.TranscriptFile)
 	}

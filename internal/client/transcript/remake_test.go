@@ -149,7 +149,7 @@ func TestClosedExportsSayNothingSealed(t *testing.T) {
 func FuzzRemake(f *testing.F) {
 	files, r := export(f, nil)
 	f.Add(files.Unsigned)
-	for _, text := range []string{`{}`, `{"Thread":{"Moves":[{}],"Order":{"Gaps":[{"N":1}]},"Entries":[{"Event":{}}]}}`, `[]`, ``} {
+	for _, text := range []string{`{}`, `{"Format":1}`, `{"Format":1,"Thread":{"Moves":[{}],"Order":{"Gaps":[{"N":1}]},"Entries":[{"Event":{}}]}}`, `[]`, ``} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, unsigned []byte) {

@@ -206,6 +206,20 @@ func TestGapsAreOfTheOrder(t *testing.T) {
 	}
 }
 
+// TestOtherVersionsAreNotForged: an export whose words or layout were others is not
+// proved, and has not failed.
+func TestOtherVersionsAreNotForged(t *testing.T) {
+	f, r := export(t, nil)
+	f.Transcript = []byte("# Another layout")
+	if k := Check(f, r); k.Outcome != evidence.Failed {
+		t.Errorf("%+v", k)
+	}
+	f.Unsigned = bytes.Replace(f.Unsigned, []byte(`"Format":1,`), nil, 1)
+	if k := Check(f, r); k.Outcome != evidence.NotProved {
+		t.Errorf("%+v", k)
+	}
+}
+
 // TestManyPartsAreRefused: a list is counted before it is kept.
 func TestManyPartsAreRefused(t *testing.T) {
 	f, r := export(t, nil)
