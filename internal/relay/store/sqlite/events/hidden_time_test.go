@@ -379,7 +379,7 @@ func (w *hidingWorld) timeWrites(t *testing.T) {
 		})
 	}
 	put("a duplicate", func(n int, _ int64) *nostr.Event { return w.repeated[n] })
-	for name, id := range map[string]string{"present": w.hidden.ID, "absent": pointed} {
+	for name, id := range map[string]string{"present": w.hidden.ID, "another's gift wrap": w.theHidden(4).ID, "absent": pointed} {
 		ids := nostr.Tags{{"e", pointed}, {"e", id}}
 		put("a request to delete what is "+name, func(_ int, at int64) *nostr.Event { return w.stranger.Fake(5, at, "", ids...) })
 	}
