@@ -336,7 +336,7 @@ func (p *places) runAs(t *testing.T, who identity, relays []string, stdin string
 func (p *places) mainAs(t *testing.T, who identity, relays []string, args ...string) *root.Main {
 	t.Helper()
 	return &root.Main{
-		Args: append(slices.Clone(args), "--timeout", cmp.Or(p.patience, time.Minute).String()), Dir: t.TempDir(), KeyCost: 4, Slack: p.slack,
+		Args: append(slices.Clone(args), "--timeout", cmp.Or(p.patience, time.Minute).String()), Dir: t.TempDir(), KeyCost: 4, Slack: p.slack, Near: anywhere,
 		Env: append([]string{"HOME=" + t.TempDir(), "ENGRAM_RELAYS=" + strings.Join(relays, ",")}, who...),
 	}
 }
