@@ -99,8 +99,10 @@ func (w *changes) Lost() bool { return w.c.db.AutoCommit() }
 // Exec changes the database. What a member changes goes through here, so that
 // it is known whether there is anything to undo.
 func (w *changes) Exec(text string, args ...Value) (int64, error) {
-	w.dirty, w.touched = true, true
-	return w.c.Exec(text, args...)
+	w.dirty = true
+	n, err := w.c.Exec(text, args...)
+	w.touched = w.touched || n > 0 || err != nil
+	return n, err
 }
 
 // Do is Exec for who does not ask how many rows it changed.

@@ -36,7 +36,9 @@ type changes struct {
 	log   *slog.Logger
 	dirty bool // the current member has changed something, or tried
 
-	touched bool // the current transaction has
+	// touched: the current transaction has changed rows. One that has not is counted by
+	// nothing, and writes nothing: a start needs no room.
+	touched bool
 }
 
 // Conn is the connection that writes. What a member changes goes through

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
@@ -21,6 +22,25 @@ func closed(t *testing.T, o sqlite.Options) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A start with nothing to do writes nothing: on a full disk it must not fail.
+func TestOpenWritesNothing(t *testing.T) {
+	o := storetest.Options(t)
+	o.After = func(time.Duration) <-chan time.Time { return nil }
+	closed(t, o)
+	s, err := sqlite.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	log, err := os.Stat(o.Path + "-wal")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err == nil && log.Size() > 0 {
+		t.Errorf("the log has %d bytes", log.Size())
 	}
 }
 
