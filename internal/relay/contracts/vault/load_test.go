@@ -97,7 +97,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"no hex", Options{Setting: bad("hex", strings.Repeat("x", 64))}, ErrKey},
 		{"two keys", Options{Setting: bad("two", someKey+"\n"+someKey)}, ErrKey},
 		{"zeros", Options{Setting: bad("zeros", strings.Repeat("0", 64))}, ErrKey},
-		{"too large", Options{Setting: bad("large", someKey+"\n"+strings.Repeat("#", 4<<10))}, ErrKey},
+		{"too large", Options{Setting: bad("large", someKey+"\n"+strings.Repeat("#", 32<<10))}, ErrKey},
 		{"no variable", Options{Setting: "env:NOTHING", Env: none}, nil},
 		{"bad variable", Options{Setting: "env:X", Env: func(string) (string, bool) { return "hunter2", true }}, ErrKey},
 	} {
