@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -110,7 +111,8 @@ func newHidingWorld(t testing.TB, crowd int, change func(*sqlite.Options)) *hidi
 		v.Fake(4, 6, "x?iv=y", nostr.Tag{"p", s.Pub}), v.Fake(30174, 7, storetest.Payload("a"), nostr.Tag{"d", "f" + pointed[1:]}, nostr.Tag{"p", s.Pub}),
 		v.Entry(s, 8, "shared", "a word to you"), v.Entry(s, 9, "shared", "another word"), s.Entry(v, 9, "shared", "word back"),
 		s.Fake(4, 10, "x?iv=y", nostr.Tag{"p", v.Pub}), s.Fake(1059, 11, "x", nostr.Tag{"p", s.Pub}), o.Note(12, "other"),
-		s.Fake(5, 13, "", nostr.Tag{"k", "30174"}, nostr.Tag{"e", pointed}),
+		// That somebody has deleted by id, and by address, anybody may know.
+		s.Fake(5, 13, "", nostr.Tag{"k", "30174"}, nostr.Tag{"e", pointed}, nostr.Tag{"a", "30023:" + s.Pub + ":gone"}),
 		v.Fake(4, 14, "x?iv=y", nostr.Tag{"p", s.Pub}, nostr.Tag{"p", o.Pub}),
 	}
 	for n := range w.stores {
@@ -371,17 +373,25 @@ func (w *hidingWorld) timeWrites(t *testing.T) {
 		}
 	}
 	puts := int64(0)
-	put := func(name string, make func(n int, at int64) *nostr.Event) {
+	putOn := func(name string, base *[32]byte, make func(n int, at int64) *nostr.Event) {
 		w.compare(t, name, func(s *sqlite.Store, n int) (int64, error) {
 			puts++
-			r := s.Put(t.Context(), make(n, 20_000+puts/2), store.PutOptions{})
+			r := s.Put(t.Context(), make(n, 20_000+puts/2), store.PutOptions{Base: base})
 			return int64(r.Outcome), r.Err
 		})
 	}
+	put := func(name string, make func(n int, at int64) *nostr.Event) { putOn(name, nil, make) }
 	put("a duplicate", func(n int, _ int64) *nostr.Event { return w.repeated[n] })
 	for name, id := range map[string]string{"present": w.hidden.ID, "another's gift wrap": w.theHidden(4).ID, "absent": pointed} {
 		ids := nostr.Tags{{"e", pointed}, {"e", id}}
 		put("a request to delete what is "+name, func(_ int, at int64) *nostr.Event { return w.stranger.Fake(5, at, "", ids...) })
+		base, err := hex.DecodeString(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		putOn("a version with a base that is "+name, (*[32]byte)(base), func(_ int, at int64) *nostr.Event {
+			return w.stranger.Fake(30078, at, "", nostr.Tag{"d", "mine"})
+		})
 	}
 	put("a request to delete by address", func(_ int, at int64) *nostr.Event {
 		return w.stranger.Fake(5, at, "", nostr.Tag{"a", fmt.Sprintf("30174:%s:%064x", w.victim.Pub, 0)})
