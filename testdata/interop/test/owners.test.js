@@ -10,28 +10,26 @@ import { hex, now, someone } from '../lib/keys.js'
 import { ask, connect, refused } from '../lib/relay.js'
 import { good, start } from '../lib/stage.js'
 
-test('engramctl asks the relays that nostr-tools listed (NIP-65), and writes to them if its profile says so', async () => {
+test('engramctl reads the list that nostr-tools wrote (NIP-65), and calls nothing on this machine that it alone names', async () => {
   const [first, second] = [await start(), await start()]
   const [agent, owner] = [someone(), someone()]
   const pair = pairOfAgent(agent, owner.pubkey)
   const [here, there] = [await connect(first.url, agent), await connect(second.url, agent)]
   await here.publish(agent.sign({ kind: 10002, tags: [['r', second.url, 'write'], ['r', first.url, 'read']] }))
   await there.publish(seal(pair, agent, memory('mem/where', 'over there')))
-  assert.equal(good(await first.as(agent, pair)(['mem', 'get', 'where'])), 'over there')
-  assert.equal(good(await first.as(owner, pair)(['mem', 'get', 'where'])), 'over there')
+  for (const who of [agent, owner]) {
+    const refused = await first.as(who, pair)(['mem', 'get', 'where'])
+    assert.equal(refused.code, 4)
+    assert.match(refused.stderr, /only the agent's list names it/)
+    assert.ok(refused.stderr.includes(new URL(second.url).host))
+    assert.equal(good(await first.as(who, pair)(['--relay', first.url, '--relay', second.url, 'mem', 'get', 'where'])), 'over there')
+  }
 
+  good(await first.as(agent, pair)(['--no-discovery', 'mem', 'set', 'private', 'stays here']))
   const written = (relay, slug) => ask(relay, filterOf(pair, slug))
-  good(await first.as(agent, pair)(['mem', 'set', 'private', 'stays here']))
   const [event] = await written(here, 'mem/private')
   assert.equal(open(pair, event).value, 'stays here')
   assert.deepEqual(await written(there, 'mem/private'), [])
-
-  const config = await first.file('engramctl.toml', '[profiles.public]\ndiscovery = "write"\n')
-  good(await first.as(agent, pair)(['--config', config, '--profile', 'public', 'mem', 'set', 'shared', 'on both']))
-  for (const relay of [here, there]) {
-    const [copy] = await written(relay, 'mem/shared')
-    assert.equal(open(pair, copy).value, 'on both')
-  }
 })
 
 test('an approval by either side lets the agent write, until it is revoked', async () => {

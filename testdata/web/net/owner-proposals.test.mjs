@@ -20,7 +20,11 @@ for (const [name, signer] of Object.entries({ pasted: keyed, extension: outside 
     assert.deepEqual(sent.relays.map(({ relay, ok }) => [relay, ok]), [['wss://one/', true], ['wss://no/', false]]);
     const [event] = relays['wss://one/'].took;
     assert.deepEqual([event.pubkey, event.kind], [owner.pubkey, 30174]);
-    assert.deepEqual(event.tags, [['d', proposalAddress(owner.pubkey, agent.pubkey, sent.id)], ['p', agent.pubkey]]);
+    const commits = event.tags.filter(([tag]) => tag === 'commit');
+    assert.deepEqual(event.tags.slice(0, 2), [['d', proposalAddress(owner.pubkey, agent.pubkey, sent.id)], ['p', agent.pubkey]]);
+    assert.equal(event.tags.length, 2 + commits.length);
+    // A signer outside the page never gives the key that is committed to.
+    assert.deepEqual(commits.map(([, sum]) => /^[0-9a-f]{64}$/.test(sum)), name === 'pasted' ? [true] : []);
     assert.ok(!JSON.stringify(event).includes('new'));
     const { rows, known } = await it.proposals(agent.pubkey, {});
     assert.deepEqual(rows.map(({ id, propose, slug, why, vouch, text, answer: a }) => [id, propose, slug, why, vouch, text, a]),
