@@ -26,6 +26,7 @@ type deleting struct {
 	next    int   // tag
 	later   []int // tags whose rows are still to be written
 	noted   bool  // as unfinished, in the table meta
+	resumed bool  // some rows may be there from before the store was opened
 }
 
 // barCost is what a row that bars a return costs: a step writes 500 of them.
@@ -77,6 +78,12 @@ func (d *deleting) step(rm *remover) (more bool, err error) {
 		if rm.Extra-start > engine.StepCost {
 			return true, nil
 		}
+		// What was done before costs nothing, so that as many steps are left as there were.
+		if done, err := d.barred(rm, tags[d.later[0]]); err != nil {
+			return false, err
+		} else if done {
+			continue
+		}
 		if err := d.barLater(rm, tags[d.later[0]]); err != nil {
 			return false, err
 		}
@@ -97,6 +104,23 @@ func (d *deleting) barLater(rm *remover, t nostr.Tag) error {
 	kind, key, _ := record.OwnAddress(t[1], d.rec.Event.PubKey)
 	rm.Known.deletedAddresses = true
 	return rm.Do(sqlDeletedAddress, int64(kind), d.rec.Pubkey, key, d.rec.Created, d.rec.ID)
+}
+
+// barred reports whether barLater has written the row of a tag before.
+func (d *deleting) barred(rm *remover, t nostr.Tag) (bool, error) {
+	if !d.resumed {
+		return false, nil
+	}
+	var row engine.Row
+	var err error
+	if t[0] == "e" {
+		id, _ := column.Hex32(t[1])
+		row, err = rm.Conn().One(sqlIsDeletedID, id, d.rec.Pubkey)
+	} else {
+		kind, key, _ := record.OwnAddress(t[1], d.rec.Event.PubKey)
+		row, err = rm.Conn().One(sqlIsDeletedAddress, int64(kind), d.rec.Pubkey, key, d.rec.Created)
+	}
+	return row != nil && bytes.Equal(row.Blob(0), d.rec.ID), err
 }
 
 // bars reports whether the request names an event that came before it.
@@ -144,7 +168,7 @@ func (d *deleting) goOn(rm *remover) error {
 // OpenDeletions makes jobs of the requests that were left unfinished.
 func (rm *remover) OpenDeletions() (left []Unfinished, err error) {
 	err = rm.Conn().Each(sqlDeletionUnfinished, nil, func(row engine.Row) error {
-		d := &deleting{request: row[0].(int64), noted: true}
+		d := &deleting{request: row[0].(int64), noted: true, resumed: true}
 		left = append(left, Unfinished{d.request, d.job(rm, nil)})
 		found, err := rm.Conn().One(sqlDeletionRequest, d.request)
 		if err != nil {
