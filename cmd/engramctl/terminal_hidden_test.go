@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/client/clienttest"
 	"engramd/internal/e2e/relaytest"
 	"engramd/nips/frontmatter"
 )
@@ -80,4 +81,19 @@ func (p *correcting) planned(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return reply(t, p.does(string(answer), "mind", "commit", plan["plan"].(string), "-", "--propose", "--json"))["plan"].(string)
+}
+
+// TestARelaysWordsHideNothing: why a relay refuses is its own text, below the reading that
+// a shell and a harness wait for too.
+func TestARelaysWordsHideNothing(t *testing.T) {
+	for _, args := range [][]string{{"core"}, {"mem", "get", "core"}, {"hook", "session-start"}, {"hook", "prompt"}} {
+		r := newHookRig(t, clienttest.Refusing(t, "error: \u202eno\u200b\U000e0072"))
+		got := r.run(strings.NewReader(`{"session_id":"s","cwd":"/","prompt":"What does Ana like?"}`), args...)
+		if frontmatter.Visible(got.stderr) != got.stderr {
+			t.Errorf("%v: %+q", args, got.stderr)
+		}
+		if args[0] == "core" && !strings.Contains(got.stderr, "no⟨U+200B⟩⟨U+E0072⟩") {
+			t.Errorf("%v: %+q", args, got.stderr)
+		}
+	}
 }

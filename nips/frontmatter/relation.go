@@ -232,11 +232,19 @@ func timely(v Value) Value {
 }
 
 // maxRead is how many names of what was read before stand in a text: the last ones.
-const maxRead = 5
+// maxReadName is how many characters of each, so that a slug is whole: a head may have
+// been written by another program, and each write copies the names of the one before.
+const (
+	maxRead     = 5
+	maxReadName = 255
+)
 
 func readOf(names []string) Change {
 	var all []string
 	for _, name := range slices.Backward(names) {
+		if runes := []rune(name); len(runes) > maxReadName {
+			name = string(runes[:maxReadName])
+		}
 		if len(all) < maxRead && !slices.Contains(all, name) {
 			all = append(all, name)
 		}

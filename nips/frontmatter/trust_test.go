@@ -126,6 +126,7 @@ func TestStampedAfterReading(t *testing.T) {
 		"both":                 {&head, []string{"mem/c", "mem/a"}, false, "mem/b mem/c mem/a"},
 		"many":                 {&head, []string{"1", "2", "3", "4"}, false, "mem/b 1 2 3 4"},
 		"the owner's proposal": {&head, nil, true, ""},
+		"a long one":           {nil, []string{strings.Repeat("ü", 3000)}, false, strings.Repeat("ü", 255)},
 	} {
 		got, err := Stamped(Parse("---\nafter_reading: [mem/x]\n---\nx"), tc.head, Stamp{Now: time.Unix(1790000000, 0), AfterReading: tc.read, Most: Observed, Reset: tc.reset})
 		if all := strings.Join(Parse(got).Fields().AfterReading, " "); err != nil || all != tc.want {

@@ -115,7 +115,7 @@ func core(ctx context.Context, env *cliutil.Env, format string, timeout time.Dur
 	defer cancel()
 	asking, done := context.WithTimeout(ctx, time.Duration(float64(timeout)*(1-coreReserve)))
 	defer done()
-	stderr := cliutil.NewShutter(env.Stderr)
+	stderr := cliutil.NewShutter(env.Err())
 	defer stderr.Shut() // what is left behind must not write any more
 	aside := *env.System
 	aside.Stderr, aside.Terminal.Stderr = stderr, false

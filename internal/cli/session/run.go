@@ -120,7 +120,7 @@ func answerHook(ctx context.Context, env *cliutil.Env, e hook.Event, h hook.Harn
 		in.Folder, _ = os.Getwd() // "" is no project
 	}
 	quiet := *env.System
-	stderr := cliutil.NewShutter(env.Stderr)
+	stderr := cliutil.NewShutter(env.Err())
 	defer stderr.Shut()
 	quiet.Stderr, quiet.Terminal = stderr, cliutil.Terminal{} // nobody is asked, and nobody watches
 	r := &hookRun{env: env.On(&quiet), event: e, h: h, in: in, began: began, budget: budget, opened: make(chan *memorystate.State, 1)}

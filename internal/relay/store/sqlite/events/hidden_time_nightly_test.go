@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/gate"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/events"
 	"engramd/internal/relay/store/sqlite/storetest"
 )
 
@@ -25,6 +26,13 @@ func TestHiddenRowsTakeNoTimeByTheClock(t *testing.T) {
 	}
 	const most = 1.1
 	w := newHidingWorld(t, hiddenRows, func(*sqlite.Options) {}) // so that indexes are as deep in both
+	for _, s := range w.stores {
+		// A search asks each segment of the index, and there is about one for each
+		// transaction of late: how many was chance, and is the same from here on.
+		if _, err := events.OnWriter(s.Store, "INSERT INTO search(search) VALUES ('optimize')"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	table := storetest.MustTable(t, gate.Options{Rules: hidingRules, Wildcard: gate.WildcardExclude})
 	stranger := gate.NewReader(w.stranger.Pub)
 	fmt.Printf("| question | with %d hidden | with none | ratio |\n|---|--:|--:|--:|\n", hiddenRows)
