@@ -33,6 +33,8 @@ func (s *state) Apply(from header, c Command) Answer {
 		}
 	case Strike:
 		return s.strike(from, c.Node)
+	case Remove:
+		return s.remove(c.Node)
 	case Lease:
 		return s.renew(from, c.Epoch)
 	case Report:
@@ -67,10 +69,30 @@ func (s *state) strike(from header, id NodeID) Answer {
 	} else if quiet := time.Duration(s.time - s.members[i].heard); quiet < strikeTime {
 		return refused("it was heard %s ago", quiet.Round(time.Second))
 	}
-	s.members = slices.Delete(s.members, i, i+1)
-	s.struck = append(s.struck, id)
+	return s.out(i)
+}
+
+// out ends a membership.
+func (s *state) out(i int) Answer {
+	s.struck = append(s.struck, s.members[i].id)
 	s.struck = s.struck[max(0, len(s.struck)-mostStruck):]
+	s.members = slices.Delete(s.members, i, i+1)
 	return Answer{}
+}
+
+// remove asks for no silence: who says it knows. Whoever wants to lead need not wait
+// for the lease of a node that has left.
+func (s *state) remove(id NodeID) Answer {
+	i, found := s.find(id)
+	switch {
+	case s.version < proofVersion:
+		return refused("the cluster is at version %d, and this is known from %d on", s.version, proofVersion)
+	case !found:
+		return refused("no member")
+	case s.lease.holder == id:
+		s.lease.until = min(s.lease.until, s.time)
+	}
+	return s.out(i)
 }
 
 // renew prolongs the lease of its holder, or gives it to another one. The epoch

@@ -40,6 +40,10 @@ type Join struct {
 // must join again, under a new id.
 type Strike struct{ Node NodeID }
 
+// Remove ends the membership of a node because an operator, or the node itself, says
+// that it takes no part any more. It needs version 2.
+type Remove struct{ Node NodeID }
+
 // Lease asks for the lease under an epoch: the one in force to renew it, the one
 // after it to take it over. Its answer has the epoch in force.
 type Lease struct{ Epoch uint64 }
@@ -86,12 +90,15 @@ func (Void) kind() byte      { return 5 }
 func (Configure) kind() byte { return 6 }
 func (Raise) kind() byte     { return 7 }
 func (Heartbeat) kind() byte { return 8 }
+func (Remove) kind() byte    { return 9 }
 
 func (c Join) append(b []byte) []byte {
 	return binary.AppendUvarint(appendText(b, c.Name), c.Version)
 }
 
 func (c Strike) append(b []byte) []byte { return append(b, c.Node[:]...) }
+
+func (c Remove) append(b []byte) []byte { return append(b, c.Node[:]...) }
 
 func (c Lease) append(b []byte) []byte { return binary.AppendUvarint(b, c.Epoch) }
 
@@ -158,6 +165,8 @@ func (r *reader) command(kind byte) Command {
 		return Join{Name: r.text(maxName), Version: r.Uvarint()}
 	case Strike{}.kind():
 		return Strike{Node: r.nodeID()}
+	case Remove{}.kind():
+		return Remove{Node: r.nodeID()}
 	case Lease{}.kind():
 		return Lease{Epoch: r.Uvarint()}
 	case Report{}.kind():

@@ -106,6 +106,7 @@ type Place struct {
 	Whole   bool           // the message has no more commands
 	Count   uint64         // commands of the store that were executed
 	Hash    [32]byte       // over their outcomes
+	Version uint64         // of the cluster
 	Members []NodeID
 	// Configuration is the shared one in force there, "" if none was proposed.
 	Configuration string
@@ -117,7 +118,7 @@ func Inspect(stored []byte) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	p := Place{Cluster: s.cluster, At: store.LogPlace{Number: s.number, Index: s.next - 1}, Whole: s.left == 0, Count: s.chain.count, Hash: s.chain.hash, Configuration: s.text}
+	p := Place{Cluster: s.cluster, At: store.LogPlace{Number: s.number, Index: s.next - 1}, Whole: s.left == 0, Count: s.chain.count, Hash: s.chain.hash, Version: s.version, Configuration: s.text}
 	for _, m := range s.members {
 		p.Members = append(p.Members, m.id)
 	}

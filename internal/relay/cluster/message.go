@@ -109,6 +109,12 @@ func Batch(cluster ClusterID, node NodeID, boot uint64, commands ...Command) ([]
 	return b, nil
 }
 
+// Of returns which cluster a message of the log is of.
+func Of(message []byte) (ClusterID, error) {
+	m, err := parseMessage(message)
+	return m.cluster, err
+}
+
 // parseMessage reads a message, and refuses bytes that would not have been
 // written. The memory that it takes is bounded by a multiple of the length.
 func parseMessage(b []byte) (m message, err error) {

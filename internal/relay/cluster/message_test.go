@@ -25,6 +25,7 @@ func ownCommands() []Command {
 		Configure{Text: "gate = 1", Live: store.Live{Versions: 5}},
 		Raise{Version: 2},
 		Heartbeat{Version: 3, Durable: 1 << 40},
+		Remove{Node: NodeID{1, 2}},
 	}
 }
 
@@ -198,6 +199,7 @@ cluster.Void 9eb5b51e
 cluster.Configure deb15bda
 cluster.Raise 7f76ae89
 cluster.Heartbeat 9215575a
+cluster.Remove e5de80b6
 0101020000000000000000000000000000030000000000000005c801020001050101016103000006011101000178
 02010000000000000000000000000000000200000000000000010001808080808080808010ac020900000000000000000000000000000000
 `

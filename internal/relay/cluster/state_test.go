@@ -202,6 +202,31 @@ func TestLease(t *testing.T) {
 	s.ok("b", Lease{Epoch: 3})
 }
 
+// An operator's word, or the node's own, ends a membership at once, and a lease with it.
+func TestRemove(t *testing.T) {
+	s := newScript(t).at(time.Hour)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		s.ok(name, Join{Name: name, Version: proofVersion})
+	}
+	s.refused("a", Remove{Node: node("d")}) // others could not read it yet
+	s.ok("a", Raise{Version: proofVersion})
+	s.ok("c", Lease{Epoch: 1})
+	s.refused("a", Remove{Node: node("x")})
+	s.ok("a", Remove{Node: node("d")})
+	s.refused("a", Lease{Epoch: 2})
+	s.ok("c", Remove{Node: node("c")})
+	s.ok("a", Lease{Epoch: 2})
+	if len(s.s.members) != 2 {
+		t.Errorf("%d members", len(s.s.members))
+	}
+	for _, name := range []string{"c", "d"} {
+		s.n[node(name)] = header{boot: 9}
+		if a := s.sends(name, Join{Name: name, Version: proofVersion}); a.Refused != string(voidStruck) {
+			t.Errorf("%s is back: %+v", name, a)
+		}
+	}
+}
+
 func TestStrike(t *testing.T) {
 	s := newScript(t).at(time.Hour).join("a", "b", "c")
 	s.refused("a", Strike{Node: node("x")})

@@ -46,7 +46,44 @@ func (m *member) orders() []control.Order {
 		control.NewOrder(orders.Raise, func(ctx context.Context, a orders.ClusterArgs) (any, error) {
 			return submit(ctx, cluster.Raise{Version: a.Number})
 		}),
+		control.NewOrder(orders.Remove, func(ctx context.Context, a orders.RemoveArgs) (any, error) {
+			node := m.node.Load()
+			if node == nil {
+				return nil, errNotClustered
+			}
+			id, err := removable(a, node.Members(), node.Live(), m.me.Node)
+			if err == nil {
+				if _, version := node.Configuration(); version < 2 { // others could not read it
+					err = errors.New("this is known from version 2 of the cluster on: engramd cluster raise 2")
+				}
+			}
+			if err != nil {
+				return nil, err
+			}
+			return submit(ctx, cluster.Remove{Node: id})
+		}),
 	}
+}
+
+// removable returns the member that is meant by a name, or an id.
+func removable(a orders.RemoveArgs, members, live []cluster.Member, own cluster.NodeID) (id cluster.NodeID, err error) {
+	var ids []string
+	for _, one := range members {
+		if one.Name == a.Node || one.ID.String() == a.Node {
+			id, ids = one.ID, append(ids, one.ID.String())
+		}
+	}
+	switch {
+	case len(ids) == 0:
+		return id, fmt.Errorf("no member is called %q: engramd cluster doctor lists them", a.Node)
+	case len(ids) > 1:
+		return id, fmt.Errorf("%d members are called %q: say which by its id: %s", len(ids), a.Node, strings.Join(ids, ", "))
+	case id == own:
+		return id, errors.New("this is the node that you ask: stop it, and engramd cluster leave takes it out")
+	case !a.Live && slices.ContainsFunc(live, func(one cluster.Member) bool { return one.ID == id }):
+		return id, fmt.Errorf("%s runs: stop it, and engramd cluster leave there takes it out; with --yes it ends, and must join again", a.Node)
+	}
+	return id, nil
 }
 
 // settled are shared options that cannot change while nodes run: by the gate's

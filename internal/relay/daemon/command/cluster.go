@@ -41,7 +41,10 @@ It has these commands (docs/cluster.md):
         fetch the database of another node that runs into an empty data folder, as a further node. The relay's key and the
         master key are copied by you
   leave
-        make the database one that stands alone again. The relay must not run
+        tell the others, and make the database one that stands alone again. The relay must not run
+  remove NODE
+        take a node out that does not come back, by name or id, through the running relay; it counts no more, and the log waits
+        for it no longer. One that runs ends, with --yes
   show
         print the options that the nodes share, as the cluster has them
   configure
@@ -53,15 +56,18 @@ It has these commands (docs/cluster.md):
         execute it. The relay must not run. What is skipped is lost: be sure
 `
 
-var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
+var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "remove": 1, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
 func (c *clusterCommand) pick(args []string) ([]string, error) {
 	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
 }
 
 func (c *clusterCommand) flags(fs *flag.FlagSet) int {
-	if c.verb == "void" {
+	switch c.verb {
+	case "void":
 		fs.BoolVar(&c.yes, "yes", false, "skip it for good")
+	case "remove":
+		fs.BoolVar(&c.yes, "yes", false, "also if it runs")
 	}
 	return clusterVerbs[c.verb]
 }
@@ -70,6 +76,10 @@ func (c *clusterCommand) check() error {
 	switch c.verb {
 	case "":
 		return errors.New("what about it? engramd cluster --help lists what there is")
+	case "remove":
+		if len(c.operands) == 0 {
+			return errors.New("name the NODE")
+		}
 	case "raise", "void":
 		return c.numbers(c.operands)
 	}

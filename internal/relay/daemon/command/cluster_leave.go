@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/config"
@@ -23,6 +24,11 @@ import (
 // for a new node, which would execute the log once more over what is there, nor
 // does it stand alone. Another leave ends what one began.
 func (c *clusterCommand) leave(ctx context.Context) error {
+	if id, err := membership.Read(c.cfg.Data); err == nil && id.Boot > 0 {
+		if err := c.goodbye(ctx); err != nil {
+			fmt.Fprintf(c.Stderr, "the others could not be told (%v): they count this node for half an hour, or until engramd cluster remove %s there\n", err, membership.Name(c.cfg))
+		}
+	}
 	err := keyfile.Remove(filepath.Join(c.cfg.Data, membership.File))
 	none := errors.Is(err, os.ErrNotExist)
 	if err != nil && !none {
@@ -51,12 +57,66 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 	return errors.Join(s.LeaveSequence(ctx), s.Close())
 }
 
+// tellTime is how long leave tries to tell the others: the log may be what is lost.
+const tellTime = 10 * time.Second
+
+// goodbye says in the log that this node takes no part any more.
+func (c *clusterCommand) goodbye(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	place, err := placeOf(ctx, wiring.Database(c.cfg.Data))
+	if err != nil {
+		return err
+	}
+	if place.Version < 2 {
+		return fmt.Errorf("the cluster is at version %d, which knows no such word", place.Version)
+	}
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := isLogOf(ctx, conn, place.Cluster); err != nil {
+		return err
+	}
+	id, err := membership.NextBoot(c.cfg.Data)
+	if err != nil {
+		return err
+	}
+	return say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version}, cluster.Remove{Node: id.Node})
+}
+
+// isLogOf refuses another cluster's log, as where one was begun again under the same
+// name: a message of this one would stop all its nodes.
+func isLogOf(ctx context.Context, log cluster.Log, id cluster.ClusterID) error {
+	_, last, err := log.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	if last == 0 {
+		return errors.New("the log is empty")
+	}
+	read := errors.New("read")
+	err = log.Read(ctx, last, func(m cluster.Message) error {
+		if of, err := cluster.Of(m.Data); err != nil || of != id {
+			return errors.Join(errors.New("the log is another cluster's"), err)
+		}
+		return read
+	})
+	if errors.Is(err, read) {
+		return nil
+	}
+	return err
+}
+
 // tell has a running node give the command.
 func (c *clusterCommand) tell(ctx context.Context) error {
-	args := orders.ClusterArgs{Number: c.number}
-	name := orders.Raise
-	if c.verb == "configure" {
-		name, args.Text = orders.Configure, config.SharedText(c.cfg)
+	name, args := orders.Raise, any(orders.ClusterArgs{Number: c.number})
+	switch c.verb {
+	case "configure":
+		name, args = orders.Configure, orders.ClusterArgs{Text: config.SharedText(c.cfg)}
+	case "remove":
+		name, args = orders.Remove, orders.RemoveArgs{Node: c.operands[0], Live: c.yes}
 	}
 	lock, err := engine.Lock(c.cfg.Data)
 	if errors.Is(err, engine.ErrLocked) {

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -94,7 +95,7 @@ func TestLeaveHalfWay(t *testing.T) {
 			dir := nodeFolder(t)
 			cfg := config.Default()
 			cfg.Data = dir
-			c := &clusterCommand{base: base{Main: &Main{}, cfg: cfg}}
+			c := &clusterCommand{base: base{Main: &Main{Stderr: io.Discard}, cfg: cfg}}
 			file := filepath.Join(dir, membership.File)
 			if interrupted {
 				path := engine.File(dir)

@@ -15,6 +15,7 @@ import (
 const (
 	Configure    = "cluster configure"
 	Raise        = "cluster raise"
+	Remove       = "cluster remove"
 	ClockAccept  = "clock accept"
 	Delete       = "delete"
 	RotateMaster = "master-key rotate"
@@ -33,6 +34,12 @@ const (
 type ClusterArgs struct {
 	Text   string `json:"text,omitempty"`
 	Number uint64 `json:"number,omitempty"`
+}
+
+// RemoveArgs are those of Remove.
+type RemoveArgs struct {
+	Node string `json:"node"`           // name or id
+	Live bool   `json:"live,omitempty"` // also one that runs
 }
 
 // DeleteArgs are those of Delete.
