@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"context"
+	"encoding/hex"
+	"fmt"
 	"time"
 
 	"engramd/internal/relay/store"
@@ -147,4 +149,20 @@ func (n *Node) Comparison() Comparison {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return Comparison{n.durable.chain.count, n.durable.compared(), differing(n.seen)}
+}
+
+// Hashes returns the hashes that this node has, by the place that they are of: of the
+// last messages that it read, and of outcomes. Whoever has the same place has the
+// same hash.
+func (n *Node) Hashes() map[string]string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	all := map[string]string{}
+	for i, hash := range n.seen.trail.last {
+		all[fmt.Sprintf("message %d", n.seen.number+1+uint64(i)-uint64(len(n.seen.trail.last)))] = hex.EncodeToString(hash[:])
+	}
+	for _, k := range n.durable.chain.checks {
+		all[fmt.Sprintf("command %d", k.count)] = hex.EncodeToString(k.hash[:len(trailHash{})])
+	}
+	return all
 }

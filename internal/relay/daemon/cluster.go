@@ -13,6 +13,7 @@ import (
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/doctor"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/store/sqlite"
 )
@@ -22,17 +23,18 @@ import (
 // nodes is zero.
 type member struct {
 	common
-	dir     string           // of the data
-	machine func() time.Time // its clock
-	me      membership.Identity
-	name    string // for people
-	conn    *jetstream.Conn
-	node    atomic.Pointer[cluster.Node]
-	leading leadership
-	lead    changes            // whether this node leads may have changed
-	cancel  context.CancelFunc // ends the node
-	stopped chan struct{}      // closed when the node has ended
-	end     []func()
+	dir      string           // of the data
+	machine  func() time.Time // its clock
+	me       membership.Identity
+	name     string            // for people
+	settings map[string]string // what engramd cluster doctor compares
+	conn     *jetstream.Conn
+	node     atomic.Pointer[cluster.Node]
+	leading  leadership
+	lead     changes            // whether this node leads may have changed
+	cancel   context.CancelFunc // ends the node
+	stopped  chan struct{}      // closed when the node has ended
+	end      []func()
 
 	latest    func(context.Context) error // of relay.Config
 	ephemeral func(*nostr.Event, []byte)  // the same
@@ -75,7 +77,7 @@ func (m *member) open(ctx context.Context, cfg *config.Config) (err error) {
 	if !cfg.Cluster.Enabled {
 		return nil
 	}
-	m.dir, m.name = cfg.Data, membership.Name(cfg)
+	m.dir, m.name, m.settings = cfg.Data, membership.Name(cfg), alike(cfg)
 	if m.me, err = membership.NextBoot(cfg.Data); err != nil {
 		return err
 	}
@@ -167,7 +169,12 @@ func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) 
 	if err != nil {
 		return err
 	}
-	m.end = append(m.end, stop,
+	silent, err := m.conn.Answer(doctor.Suffix, func() []byte { return m.vitals(m.settings) })
+	if err != nil {
+		stop()
+		return err
+	}
+	m.end = append(m.end, stop, silent,
 		begin(inner, func(ctx context.Context) {
 			m.conn.Watch(ctx, func(err error) {
 				if errors.Is(err, jetstream.ErrRefused) {

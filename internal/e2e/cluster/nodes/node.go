@@ -44,9 +44,18 @@ func (n *Node) Child() *relaytest.Child { return n.child() }
 // URL is where it listens, ws://HOST:PORT.
 func (n *Node) URL() string { return n.child().URL }
 
+// Run runs engramd cluster VERB for this node.
+func (n *Node) Run(verb string, args ...string) relaytest.Result {
+	n.t.Helper()
+	return relaytest.RunBinary(n.t, n.build, n.env, nil, append([]string{"cluster", verb, "--config", n.config, "--data", n.Data}, args...)...)
+}
+
+// RightClock has the next start go by the machine's clock.
+func (n *Node) RightClock() { n.env = nil }
+
 func (n *Node) command(verb string) {
 	n.t.Helper()
-	r := relaytest.RunBinary(n.t, n.build, n.env, nil, "cluster", verb, "--config", n.config, "--data", n.Data)
+	r := n.Run(verb)
 	if r.Code != 0 {
 		n.t.Fatalf("engramd cluster %s: %d %s%s", verb, r.Code, r.Stdout, r.Stderr)
 	}

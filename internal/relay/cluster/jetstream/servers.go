@@ -25,17 +25,20 @@ type varz struct {
 	Name       string `json:"server_name"`
 	Version    string `json:"version"`
 	MaxPayload int64  `json:"max_payload"`
+	Ahead      ahead  `json:"now"`
 }
 
 type jsz struct {
-	Disabled bool `json:"disabled"`
+	Disabled bool  `json:"disabled"`
+	Stored   int64 `json:"storage"`
 	Config   struct {
-		SyncAlways bool `json:"sync_always"`
+		SyncAlways bool  `json:"sync_always"`
+		Room       int64 `json:"max_storage"`
 	} `json:"config"`
 }
 
 func (v varz) with(j jsz) server {
-	return server{Name: v.Name, Version: v.Version, MaxPayload: v.MaxPayload, JetStream: !j.Disabled, SyncAlways: j.Config.SyncAlways}
+	return server{Name: v.Name, Version: v.Version, MaxPayload: v.MaxPayload, JetStream: !j.Disabled, SyncAlways: j.Config.SyncAlways, Ahead: time.Duration(v.Ahead), Stored: j.Stored, Room: j.Config.Room}
 }
 
 // monitored asks every monitoring URL. Those that do not answer are in silent,

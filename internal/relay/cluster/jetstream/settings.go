@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -72,6 +73,9 @@ type server struct {
 	MaxPayload int64
 	JetStream  bool
 	SyncAlways bool
+
+	Ahead        time.Duration // its clock, of this machine's
+	Stored, Room int64
 }
 
 // fault names what is wrong with a server.

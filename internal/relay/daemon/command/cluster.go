@@ -45,6 +45,9 @@ It has these commands (docs/cluster.md):
   remove NODE
         take a node out that does not come back, by name or id, through the running relay; it counts no more, and the log waits
         for it no longer. One that runs ends, with --yes
+  doctor
+        ask all nodes and all servers of the log for their places, hashes, clocks, settings and disks, and say what is to be
+        done; ends with 1 if anything is
   show
         print the options that the nodes share, as the cluster has them
   configure
@@ -56,7 +59,7 @@ It has these commands (docs/cluster.md):
         execute it. The relay must not run. What is skipped is lost: be sure
 `
 
-var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "remove": 1, "show": 0, "configure": 0, "raise": 1, "void": 2}
+var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "remove": 1, "doctor": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
 func (c *clusterCommand) pick(args []string) ([]string, error) {
 	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
@@ -116,6 +119,8 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 		return c.alone(func(*engine.DirLock) error { return c.leave(ctx) })
 	case "void":
 		return c.alone(func(*engine.DirLock) error { return c.void(ctx) })
+	case "doctor":
+		return c.doctor(ctx)
 	case "show":
 		return c.show(ctx)
 	}

@@ -1,0 +1,53 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"engramd/internal/relay/cluster/jetstream"
+	"engramd/internal/relay/daemon/doctor"
+)
+
+// doctorTime is how long the log's servers may take to answer at all.
+const doctorTime = 6 * time.Second
+
+// doctor asks all nodes and all servers of the log, and says what to do.
+func (c *clusterCommand) doctor(ctx context.Context) error {
+	f, err := c.findings(ctx)
+	if err != nil {
+		return err
+	}
+	if err := f.WriteText(c.Stdout); err != nil {
+		return err
+	}
+	if n := len(f.Advice()); n > 0 {
+		return fmt.Errorf("to be done: %d", n)
+	}
+	return nil
+}
+
+func (c *clusterCommand) findings(ctx context.Context) (f doctor.Findings, err error) {
+	dialing, cancel := context.WithTimeout(ctx, doctorTime)
+	defer cancel()
+	conn, err := c.dial(dialing)
+	if errors.Is(err, jetstream.ErrOptions) || len(c.cfg.Cluster.URLs) == 0 {
+		return f, err
+	}
+	if err != nil {
+		f.Log = err
+		return f, nil
+	}
+	defer conn.Close()
+	err = conn.Gather(ctx, doctor.Suffix, func(answer []byte) {
+		if n, err := doctor.Parse(answer, time.Now()); err == nil {
+			f.Nodes = append(f.Nodes, n)
+		}
+	})
+	slices.SortFunc(f.Nodes, func(a, b doctor.Node) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
+	f.Survey = conn.Survey(ctx)
+	return f, err
+}
