@@ -34,7 +34,7 @@ func (s *state) Apply(from header, c Command) Answer {
 	case Strike:
 		return s.strike(from, c.Node)
 	case Remove:
-		return s.remove(c.Node)
+		return remove(s, c.Node)
 	case Lease:
 		return s.renew(from, c.Epoch)
 	case Report:
@@ -69,11 +69,11 @@ func (s *state) strike(from header, id NodeID) Answer {
 	} else if quiet := time.Duration(s.time - s.members[i].heard); quiet < strikeTime {
 		return refused("it was heard %s ago", quiet.Round(time.Second))
 	}
-	return s.out(i)
+	return out(s, i)
 }
 
 // out ends a membership.
-func (s *state) out(i int) Answer {
+func out(s *state, i int) Answer {
 	s.struck = append(s.struck, s.members[i].id)
 	s.struck = s.struck[max(0, len(s.struck)-mostStruck):]
 	s.members = slices.Delete(s.members, i, i+1)
@@ -82,7 +82,7 @@ func (s *state) out(i int) Answer {
 
 // remove asks for no silence: who says it knows. Whoever wants to lead need not wait
 // for the lease of a node that has left.
-func (s *state) remove(id NodeID) Answer {
+func remove(s *state, id NodeID) Answer {
 	i, found := s.find(id)
 	switch {
 	case s.version < proofVersion:
@@ -92,7 +92,7 @@ func (s *state) remove(id NodeID) Answer {
 	case s.lease.holder == id:
 		s.lease.until = min(s.lease.until, s.time)
 	}
-	return s.out(i)
+	return out(s, i)
 }
 
 // renew prolongs the lease of its holder, or gives it to another one. The epoch

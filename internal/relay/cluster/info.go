@@ -151,10 +151,10 @@ func (n *Node) Comparison() Comparison {
 	return Comparison{n.durable.chain.count, n.durable.compared(), differing(n.seen)}
 }
 
-// Hashes returns the hashes that this node has, by the place that they are of: of the
+// Hashes returns the hashes that a node has, by the place that they are of: of the
 // last messages that it read, and of outcomes. Whoever has the same place has the
 // same hash.
-func (n *Node) Hashes() map[string]string {
+func Hashes(n *Node) map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all := map[string]string{}

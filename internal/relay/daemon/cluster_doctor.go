@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/doctor"
 )
@@ -23,7 +24,7 @@ func (m *member) vitals(settings map[string]string) []byte {
 	node, now := m.node.Load(), m.machine()
 	applied, _ := node.Applied()
 	v := doctor.Node{
-		ID: m.me.Node.String(), Name: m.name, Program: m.version, Leads: node.Leads(), Applied: applied, Hashes: node.Hashes(),
+		ID: m.me.Node.String(), Name: m.name, Program: m.version, Leads: node.Leads(), Applied: applied, Hashes: cluster.Hashes(node),
 		Clock: now, Doubted: !m.clock.Trusts(now), Free: freeBytes(m.dir), Settings: settings,
 	}
 	if err := node.Err(); err != nil {
