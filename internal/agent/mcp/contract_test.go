@@ -62,6 +62,9 @@ func everyContractCall() map[string]args {
 // TestContractFailures: for every contract tool and every failure the error
 // says what to do, and only absence reads as absence.
 func TestContractFailures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	sent := client.Status{Published: []client.PublishStatus{{URL: "wss://one", Err: client.ErrTimeout}}}
 	for _, c := range []struct {
 		err    error

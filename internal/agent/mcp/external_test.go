@@ -38,6 +38,9 @@ func shownThread(me string) contract.Thread {
 // What the server shows of others' words is external when it is written again, word for word;
 // what the agent said itself is not.
 func TestShownWordsStayExternal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	fake := &fakeContracts{}
 	fake.thread = shownThread(fake.PubKey())
 	long := words("start", 300) + strings.Repeat("\n\n"+words("filler", 300), 20) + "\n\n" + words("long", 40)
@@ -135,6 +138,9 @@ func (c *copying) Commit(_ context.Context, _ string, ops []consolidation.Op) (p
 
 // What others say has a bound, and what is no text breaks nothing.
 func TestSaidIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	x := newExternals()
 	for i := range 3 * maxExternal / 2 {
 		x.said("c", words(fmt.Sprint("w", i, "x"), 20))

@@ -202,6 +202,9 @@ func TestOfferFits(t *testing.T) {
 // TestInstructionsFit: in every combination of tools the instructions are
 // short, and mention only the tools that exist.
 func TestInstructionsFit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	for _, mind := range []*Mind{nil, anyMind(), {Alone: true, Plans: anyMind().Plans}} {
 		for _, files := range []Files{NoFiles, FilesBeside, FilesAlone} {
 			for _, contracts := range []Contracts{nil, &fakeContracts{}} {

@@ -265,6 +265,9 @@ func TestSchemas(t *testing.T) {
 // TestTextsNameListedTools: what an agent is told names only tools that are listed by
 // default. The tools' own names, and the table of asides, are the only others.
 func TestTextsNameListedTools(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	named := regexp.MustCompile(`\b(?:memory|mind)_[a-z]+\b`)
 	listed := listedOf(t, options{Mind: anyMind()})
 	other := func(line string) (names []string) {

@@ -148,6 +148,9 @@ func TestMindCommitAnswers(t *testing.T) {
 }
 
 func TestMindFailures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	for name, tt := range map[string]struct {
 		err        error
 		code, says string

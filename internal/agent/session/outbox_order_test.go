@@ -146,6 +146,9 @@ func TestOutboxNewer(t *testing.T) {
 // TestOutboxRoom: what waits fits apart; what does not waits with the reason, and what
 // comes after it waits too.
 func TestOutboxRoom(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	g := newGate(t)
 	s, other := machineAt(t, g.url).session(), machineAt(t, g.relay).session()
 	g.set(true)

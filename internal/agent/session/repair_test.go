@@ -97,6 +97,9 @@ func fates(all []*Missing) map[Fate]int {
 // byte for byte, and a run that was killed between the relay and this machine is followed
 // by one that sends the rest.
 func TestRepairOfMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	const n = 1100 // of the copy's batches of 500
 	relay, cache, state := newFrail(t), t.TempDir(), t.TempDir()
 	for i := range n {

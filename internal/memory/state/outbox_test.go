@@ -80,6 +80,9 @@ func TestOutbox(t *testing.T) {
 
 // TestOutboxBounds: beyond a bound nothing is taken, and nothing is lost.
 func TestOutboxBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	s := newRig(t).open(testPair)
 	big := strings.Repeat("x", MaxQueuedSize/4)
 	for i := range 4 {

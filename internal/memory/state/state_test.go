@@ -202,6 +202,9 @@ func TestShowOnceInASession(t *testing.T) {
 }
 
 func TestSessionsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	r := newRig(t)
 	s := r.open(testPair)
 	must(t, s.Sessions.Seen(t.Context(), "old", "codex"))

@@ -41,6 +41,9 @@ func TestTallies(t *testing.T) {
 
 // TestTalliesAreBounded: the oldest go, and those of another kind stay.
 func TestTalliesAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	r := newRig(t)
 	s := r.open(testPair)
 	must(t, s.Tallies.Add(t.Context(), Dreamt, "mem/0"))

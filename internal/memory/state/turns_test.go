@@ -42,6 +42,9 @@ func TestTurns(t *testing.T) {
 
 // TestTurnsAreBounded: of one turn, and in all, no more is kept than the bounds say.
 func TestTurnsAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine asks much")
+	}
 	s := newRig(t).open(testPair)
 	var many []Told
 	for n := range maxTexts + 9 {
