@@ -113,6 +113,9 @@ type Faults struct {
 	CountTheGone   bool // members count that are gone
 	StrikeByStamps bool // who leads strikes out by the log's time
 	LeadByAnyClock bool // who leads may have any clock
+	StrikeTheIdle  bool // who leads strikes out by a log that nobody uses
+	AgainUnasked   bool // who was struck out joins again whatever others have read
+	AgainOften     bool // and as often as it is struck out
 }
 
 // skipEvery is how many commands of other nodes there are for each that

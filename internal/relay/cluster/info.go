@@ -109,6 +109,7 @@ type Place struct {
 	Count   uint64         // commands of the store that were executed
 	Hash    [32]byte       // over their outcomes
 	Version uint64         // of the cluster
+	Trail   [16]byte       // over the messages up to At.Number, zero where that is unknown
 	Members []NodeID
 	// Configuration is the shared one in force there, "" if none was proposed.
 	Configuration string
@@ -121,6 +122,7 @@ func Inspect(stored []byte) (Place, error) {
 		return Place{}, err
 	}
 	p := Place{Cluster: s.cluster, At: store.LogPlace{Number: s.number, Index: s.next - 1}, Whole: s.left == 0, Count: s.chain.count, Hash: s.chain.hash, Version: s.version, Configuration: s.text}
+	p.Trail, _ = s.trail.at(s.number, s.number)
 	for _, m := range s.members {
 		p.Members = append(p.Members, m.id)
 	}

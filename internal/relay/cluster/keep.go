@@ -93,7 +93,7 @@ func (k *keeper) gone(log int64, may bool, steady time.Time) (id NodeID, found b
 	if may && k.seen.leads(k.o.NodeID, k.o.Boot, log) {
 		epoch = k.seen.lease.epoch
 	}
-	if k.seen.version >= proofVersion && !k.o.Faults.StrikeByStamps {
+	if !k.o.Faults.StrikeByStamps {
 		return k.unheard(epoch, k.seen.members, k.o.NodeID, steady)
 	}
 	i := slices.IndexFunc(k.seen.members, func(m member) bool { return log-m.heard >= int64(strikeTime) })

@@ -55,24 +55,29 @@ type vigil struct {
 }
 
 type quiet struct {
-	since time.Time
-	beats int // heartbeats of others since then
+	since time.Time // from when on the log was used
+	beats int       // heartbeats of others since then
+	used  bool      // it was
 }
 
 // leastBeats is how many heartbeats of others must have come while a member said
 // nothing: a log that says nothing of anybody strikes nobody out.
 const leastBeats = 2
 
-// read notes a message.
-func (v *vigil) read(sender NodeID, beat bool, now time.Time) {
+// read notes a message. used says that it has commands of the store, or is a heartbeat
+// of another node than this one: a log that nobody uses need not be trimmed.
+func (v *vigil) read(sender NodeID, beat, used bool, now time.Time) {
 	if v.epoch == 0 {
 		return
 	}
-	if beat {
-		for id, q := range v.quiet {
-			q.beats++
-			v.quiet[id] = q
+	for id, q := range v.quiet {
+		if used && !q.used {
+			q = quiet{since: now, used: true}
 		}
+		if beat {
+			q.beats++
+		}
+		v.quiet[id] = q
 	}
 	if _, known := v.quiet[sender]; known {
 		v.quiet[sender] = quiet{since: now}
@@ -94,7 +99,7 @@ func (v *vigil) unheard(epoch uint64, members []member, own NodeID, now time.Tim
 			q = quiet{since: now}
 			v.quiet[m.id] = q
 		}
-		if m.id != own && now.Sub(q.since) >= strikeTime && q.beats >= leastBeats {
+		if m.id != own && now.Sub(q.since) >= strikeTime && q.beats >= leastBeats && q.used {
 			return m.id, true
 		}
 	}

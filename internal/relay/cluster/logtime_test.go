@@ -125,6 +125,9 @@ func (c *clocked) aloneForHours() error {
 		if err := c.apart(clockSlack); err != nil {
 			return err
 		}
+		if err := put(context.Background(), c.hosts[0].up(), "alone"); err != nil { // else nobody is struck out
+			return err
+		}
 		time.Sleep(time.Minute)
 	}
 	if err := c.members(1); err != nil { // the others were struck out

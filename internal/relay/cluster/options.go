@@ -38,6 +38,7 @@ type Options struct {
 	// Configured is called when a Configure was executed, before the store
 	// executes the commands of a later transaction. It must not wait for the store.
 	Configured func(text string)
+	Past       Past // may be nil
 	Faults     Faults
 }
 

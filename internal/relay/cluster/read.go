@@ -55,12 +55,16 @@ func (n *Node) message(ctx context.Context, m Message) error {
 	n.mu.Lock()
 	err = r.take()
 	n.base = now
-	ahead := n.offset(now)
+	ahead, at := n.offset(now), n.seen.number
+	hash, noted := n.seen.trail.at(at, at)
 	n.progress(n.applied)
 	n.turnBack()
 	n.mu.Unlock()
 	for _, f := range r.failed {
 		f.p.fail(f.err)
+	}
+	if noted && n.o.Past != nil {
+		n.o.Past.Note(at, hash)
 	}
 	n.o.Observe.MessageRead(m.Number, string(r.became), ahead)
 	if err == nil {
@@ -162,7 +166,9 @@ func (r *reading) begin(whole bool) {
 	}
 	r.seen.follow(&st)
 	if i, found := r.seen.find(r.from.node); !found || !r.seen.members[i].silenced { // who differs is not there, whatever it says
-		r.vigil.read(r.from.node, r.msg.beats(), time.Now())
+		beat := r.msg.beats()
+		writes := r.became == taken && slices.ContainsFunc(r.msg.items, func(it item) bool { return it.store != nil })
+		r.vigil.read(r.from.node, beat, writes || beat && r.from.node != r.o.NodeID || r.o.Faults.StrikeTheIdle, time.Now())
 	}
 	if last := len(r.steps) - 1; last >= 0 && r.steps[last].kind == stepPass && st.kind == stepPass && !r.steps[last].honour && r.seen.version < proofVersion {
 		r.steps[last] = step{kind: stepPass, place: st.place, at: r.seen.time, honour: st.honour} // one is as good as both

@@ -201,6 +201,9 @@ func TestNobodyIsStruckOutByAClockThatIsNotConfirmed(t *testing.T) {
 			t.Fatalf("%d members", n)
 		}
 		believed.Store(true)
+		time.Sleep(time.Minute)
+		mustPut(t, list[0].up(), "a log that nobody uses strikes nobody out")
+		time.Sleep(strikeTime)
 		await(t, "it is struck out", func() bool { return len(list[0].up().Members()) == 1 })
 	})
 }
