@@ -113,6 +113,7 @@ type Faults struct {
 	CountTheGone   bool // members count that are gone
 	StrikeByStamps bool // who leads strikes out by the log's time
 	LeadByAnyClock bool // who leads may have any clock
+	StrikeSoon     bool // who leads strikes out after seconds
 	StrikeTheIdle  bool // who leads strikes out by a log that nobody uses
 	AgainUnasked   bool // who was struck out joins again whatever others have read
 	AgainOften     bool // and as often as it is struck out

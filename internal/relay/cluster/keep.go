@@ -94,7 +94,7 @@ func (k *keeper) gone(log int64, may bool, steady time.Time) (id NodeID, found b
 		epoch = k.seen.lease.epoch
 	}
 	if !k.o.Faults.StrikeByStamps {
-		return k.unheard(epoch, k.seen.members, k.o.NodeID, steady)
+		return k.unheard(epoch, k.seen.members, &k.o, steady)
 	}
 	i := slices.IndexFunc(k.seen.members, func(m member) bool { return log-m.heard >= int64(strikeTime) })
 	if epoch == 0 || i < 0 {

@@ -86,12 +86,16 @@ func (v *vigil) read(sender NodeID, beat, used bool, now time.Time) {
 
 // unheard returns a member to strike out, if there is one. epoch is that of the
 // node's lease, 0 while it does not lead.
-func (v *vigil) unheard(epoch uint64, members []member, own NodeID, now time.Time) (id NodeID, found bool) {
+func (v *vigil) unheard(epoch uint64, members []member, o *Options, now time.Time) (id NodeID, found bool) {
 	if epoch != v.epoch {
 		*v = vigil{epoch: epoch, quiet: make(map[NodeID]quiet)}
 	}
 	if epoch == 0 {
 		return id, false
+	}
+	long := strikeTime
+	if o.Faults.StrikeSoon {
+		long = beatEvery
 	}
 	for _, m := range members {
 		q, known := v.quiet[m.id]
@@ -99,7 +103,7 @@ func (v *vigil) unheard(epoch uint64, members []member, own NodeID, now time.Tim
 			q = quiet{since: now}
 			v.quiet[m.id] = q
 		}
-		if m.id != own && now.Sub(q.since) >= strikeTime && q.beats >= leastBeats && q.used {
+		if m.id != o.NodeID && now.Sub(q.since) >= long && q.beats >= leastBeats && q.used {
 			return m.id, true
 		}
 	}

@@ -35,6 +35,7 @@ type member struct {
 	cancel   context.CancelFunc // ends the node
 	stopped  chan struct{}      // closed when the node has ended
 	end      []func()
+	past     *membership.Past
 
 	latest    func(context.Context) error // of relay.Config
 	ephemeral func(*nostr.Event, []byte)  // the same
@@ -183,7 +184,10 @@ func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) 
 			})
 		}),
 		begin(inner, func(ctx context.Context) {
-			err := m.conn.Serve(ctx, jetstream.Peer{Temp: m.dir, Backup: s.Backup})
+			err := m.conn.Serve(ctx, jetstream.Peer{
+				Temp: m.dir, Backup: s.Backup, HashAt: m.node.Load().HashAt,
+				Size: func() int64 { database, _ := s.Sizes(); return database },
+			})
 			if err != nil && ctx.Err() == nil {
 				m.log.Error("no backups are given to nodes that join", "err", err)
 			}
@@ -230,5 +234,8 @@ func (m *member) close() {
 	}
 	if m.conn != nil {
 		m.conn.Close()
+	}
+	if m.past != nil {
+		_ = m.past.Close() // it is not synced either
 	}
 }

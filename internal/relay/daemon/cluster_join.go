@@ -41,10 +41,15 @@ func (m *member) join(ctx context.Context, cfg *config.Config, s *sqlite.Store, 
 		}
 	}
 	r.shared.set(shared, text)
+	past, err := membership.OpenPast(m.dir)
+	if err != nil {
+		return err
+	}
+	m.past = past
 	node, err := cluster.New(cluster.Options{
 		Log: m.conn, ClusterID: m.me.Cluster, NodeID: m.me.Node, Name: m.name, Boot: m.me.Boot, Version: membership.Version,
 		State: state, Executor: s, Clock: m.machine, Confirmed: m.clock.Confirmed, Trusts: m.clock.Trusts,
-		Logger: m.log, Observe: m.metrics.ClusterLog, Configured: r.configured, Faults: clusterFaults(m.env),
+		Logger: m.log, Observe: m.metrics.ClusterLog, Configured: r.configured, Faults: clusterFaults(m.env), Past: past,
 	})
 	if err != nil {
 		return err
@@ -63,7 +68,7 @@ func (m *member) begun(executed bool) error {
 		m.me.Fresh = false
 		return m.me.Save(m.dir)
 	case !executed && !m.me.Fresh:
-		return errors.New("the database has executed nothing of the log, and this node had: it was lost or replaced; engramd cluster join, with an empty data folder")
+		return errors.New("the database has executed nothing of the log, and this node had: it was lost or replaced; engramd cluster rejoin has it join again")
 	}
 	return nil
 }
@@ -84,7 +89,7 @@ func within(ctx context.Context, bounds func(context.Context) (first, last uint6
 		case err != nil:
 			return err
 		case place.At.Number+1 < first:
-			return fmt.Errorf("the database has executed up to message %d, and the log begins at %d: %w; engramd cluster join, with an empty data folder", place.At.Number, first, cluster.ErrTrimmed)
+			return fmt.Errorf("the database has executed up to message %d, and the log begins at %d: %w; engramd cluster rejoin has it join again", place.At.Number, first, cluster.ErrTrimmed)
 		case max(place.At.Number, 1) <= last:
 			return nil
 		case late && last == 0 && place.At.Number == 0:

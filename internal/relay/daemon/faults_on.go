@@ -28,6 +28,8 @@ func clusterFaults(env []string) (f cluster.Faults) {
 		f.EndFromLog = true
 	case "counters":
 		f.IgnoreCounters = true
+	case "strike-soon":
+		f.StrikeSoon = true
 	case "epochs":
 		f.IgnoreEpochs = true
 	}

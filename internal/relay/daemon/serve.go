@@ -16,9 +16,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"engramd/internal/platform/journal"
 	"engramd/internal/relay"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
+	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/fairness"
 	"engramd/internal/relay/ingest"
@@ -42,11 +44,22 @@ type Options struct {
 // Serve runs a relay until a signal ends it. A first SIGTERM or SIGINT finishes
 // what is under way, one that comes a second later or after that ends at once.
 func Serve(ctx context.Context, o Options) error {
-	p := newProcess(o)
-	for _, r := range o.Config.Removed() {
-		p.log.Warn("removed option", "key", r.Key, "value", r.Value, "origin", r.Origin, "holds", r.Holds)
+	for {
+		p := newProcess(o)
+		for _, r := range o.Config.Removed() {
+			p.log.Warn("removed option", "key", r.Key, "value", r.Value, "origin", r.Origin, "holds", r.Holds)
+		}
+		err := errors.Join(p.run(ctx), p.close())
+		if p.abandoned || ctx.Err() != nil || !p.member.struck(err) {
+			return err
+		}
+		ctx, cancel := context.WithCancel(ctx)
+		e := p.unless(cancel, func() error { return again(ctx, &p.common, p.cfg) })
+		cancel()
+		if e != nil {
+			return fmt.Errorf("%w: it does not join again by itself: %w", err, e)
+		}
 	}
-	return errors.Join(p.run(ctx), p.close())
 }
 
 // common is what every part of the running relay has.
@@ -118,20 +131,26 @@ func (p *process) fail(err error) {
 func (p *process) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	started := make(chan error, 1)
-	go func() { started <- p.start(ctx) }()
+	if err := p.unless(cancel, func() error { return p.start(ctx) }); err != nil {
+		return err
+	}
+	p.ready()
+	return p.wait(ctx)
+}
+
+// unless does work that a signal to end cancels: a migration or a recovery stops between
+// two steps.
+func (p *process) unless(cancel context.CancelFunc, work func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- work() }()
 	for {
 		select {
-		case err := <-started:
-			if err != nil {
-				return err
-			}
-			p.ready()
-			return p.wait(ctx)
+		case err := <-done:
+			return err
 		case sig := <-p.signals:
 			if sig != syscall.SIGHUP {
-				cancel() // a migration or a recovery stops between two steps
-				<-started
+				cancel()
+				<-done
 				return fmt.Errorf("ended by %v before it was ready", sig)
 			}
 		}
@@ -147,6 +166,11 @@ func (p *process) start(ctx context.Context) (err error) {
 	go p.memory.Run(ctx)
 	if p.lock, err = takeFolder(p.cfg.Data); err != nil {
 		return err
+	}
+	if done, err := journal.Finish(p.cfg.Data, membership.Serving); err != nil {
+		return err
+	} else if done != nil {
+		p.log.Info("what was interrupted is finished", "command", done.Command)
 	}
 	if err := p.ports.listen(ctx, p.cfg); err != nil {
 		return err

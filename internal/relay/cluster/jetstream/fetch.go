@@ -71,34 +71,21 @@ func (c *side) Fetch(ctx context.Context, w io.Writer) error {
 
 // begin finds a peer and has it begin.
 func (c *side) begin(ctx context.Context) (peer, id string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, findLimit)
-	defer cancel()
-	inbox := nats.NewInbox()
-	sub, err := c.nc.SubscribeSync(inbox)
-	if err != nil {
-		return "", "", fmt.Errorf("look for peers: %w", err)
-	}
-	defer sub.Unsubscribe() //nolint:errcheck // it fails if the connection is closed
-	ask := nats.NewMsg(c.peers() + ".find")
-	ask.Reply = inbox
-	ask.Header.Set(fromHeader, c.id)
-	if err := c.nc.PublishMsg(ask); err != nil {
-		return "", "", fmt.Errorf("look for peers: %w", err)
-	}
-	for {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			return "", "", ErrNoPeer
-		}
+	err = c.askAll(ctx, ".find", nil, func(ctx context.Context, m *nats.Msg) bool {
 		if len(m.Data) != len(c.id) {
-			continue
+			return false
 		}
-		peer = string(m.Data)
-		answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
-		if err == nil && len(answer.Data) == len(c.id) {
-			return peer, string(answer.Data), nil
+		answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+string(m.Data)+".begin", nil)
+		if err != nil || len(answer.Data) != len(c.id) {
+			return false
 		}
+		peer, id = string(m.Data), string(answer.Data)
+		return true
+	})
+	if err == nil && id == "" {
+		err = ErrNoPeer
 	}
+	return peer, id, err
 }
 
 // chunk asks for one, more than once if nothing comes.

@@ -14,13 +14,13 @@ import (
 	"slices"
 	"strconv"
 
+	"engramd/internal/platform/journal"
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys/keyfile"
-	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/engine"
 )
 
@@ -40,6 +40,9 @@ It has these commands (docs/cluster.md):
   join
         fetch the database of another node that runs into an empty data folder, as a further node. The relay's key and the
         master key are copied by you
+  rejoin
+        the same where a database is, which lacks or has what the others do not: it is kept in a folder .struck-TIME, and the
+        keys and snapshots stay. The relay must not run
   leave
         tell the others, and make the database one that stands alone again. The relay must not run
   remove NODE
@@ -59,7 +62,7 @@ It has these commands (docs/cluster.md):
         execute it. The relay must not run. What is skipped is lost: be sure
 `
 
-var clusterVerbs = map[string]int{"init": 0, "join": 0, "leave": 0, "remove": 1, "doctor": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
+var clusterVerbs = map[string]int{"init": 0, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
 func (c *clusterCommand) pick(args []string) ([]string, error) {
 	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
@@ -113,7 +116,7 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 	switch c.verb {
 	case "init":
 		return c.alone(func(*engine.DirLock) error { return c.init(ctx) })
-	case "join":
+	case "join", "rejoin":
 		return c.alone(func(*engine.DirLock) error { return c.join(ctx) })
 	case "leave":
 		return c.alone(func(*engine.DirLock) error { return c.leave(ctx) })
@@ -137,6 +140,11 @@ func (c *clusterCommand) alone(work func(*engine.DirLock) error) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	own := "engramd cluster " + c.verb
+	done, err := journal.Finish(c.cfg.Data, own, membership.Serving)
+	if err != nil || done != nil && done.Command == own {
+		return err
+	}
 	return work(lock)
 }
 
@@ -207,12 +215,18 @@ func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, comm
 	}
 }
 
-// join fetches another node's database.
+// join fetches another node's database. Whoever joins again has what was there kept.
 func (c *clusterCommand) join(ctx context.Context) error {
-	path := engine.File(c.cfg.Data)
-	for _, file := range []string{path, path + "-wal", engine.MarkFile(c.cfg.Data), filepath.Join(c.cfg.Data, membership.File)} {
-		if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%s is there already: a node joins with an empty data folder", file)
+	dir := c.cfg.Data
+	path := engine.File(dir)
+	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb}
+	if c.verb == "rejoin" {
+		j.Aside = membership.Aside()
+	} else {
+		for _, file := range []string{path, path + "-wal", engine.MarkFile(dir), filepath.Join(dir, membership.File)} {
+			if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
+				return fmt.Errorf("%s is there already: a node joins with an empty data folder, and engramd cluster rejoin keeps what is there", file)
+			}
 		}
 	}
 	conn, err := c.dial(ctx)
@@ -223,63 +237,23 @@ func (c *clusterCommand) join(ctx context.Context) error {
 	if err := conn.Check(ctx); err != nil {
 		return err
 	}
-	temp := path + ".joining"
-	defer os.Remove(temp) //nolint:errcheck // it has another name by then
-	if err := fetchTo(ctx, conn, temp); err != nil {
-		return err
-	}
-	place, err := placeOf(ctx, engine.Options{Path: temp})
+	j.Conn = conn
+	id, place, err := j.Join(ctx)
 	if err != nil {
 		return err
 	}
-	id := membership.Identity{Cluster: place.Cluster}
-	_, _ = rand.Read(id.Node[:])
-	if err := os.Rename(temp, path); err != nil {
-		return err
+	fmt.Fprintf(c.Stdout, "cluster %s, node %s, up to message %d: ", id.Cluster, id.Node, place.At.Number)
+	if c.verb == "rejoin" {
+		fmt.Fprintf(c.Stdout, "what was here is kept in %s, and the keys stay: start it with engramd serve --cluster\n", filepath.Join(dir, j.Aside))
+		return nil
 	}
-	if err := id.Save(c.cfg.Data); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	fmt.Fprintf(c.Stdout, "cluster %s, node %s, up to message %d: copy relay.key and master.key of another node into %s, then start it with engramd serve --cluster\n",
-		id.Cluster, id.Node, place.At.Number, c.cfg.Data)
+	fmt.Fprintf(c.Stdout, "copy relay.key and master.key of another node into %s, then start it with engramd serve --cluster\n", dir)
 	return nil
-}
-
-func fetchTo(ctx context.Context, conn *jetstream.Conn, path string) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = conn.Fetch(ctx, f); err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// placeOf reads where a database stands.
-func placeOf(ctx context.Context, o engine.Options) (cluster.Place, error) {
-	table, err := wiring.Table(config.Default())
-	if err != nil {
-		return cluster.Place{}, err
-	}
-	o.ReadOnly = true
-	s, err := sqlite.Open(ctx, sqlite.Options{Options: o, Table: table})
-	if err != nil {
-		return cluster.Place{}, err
-	}
-	state, err := s.SequenceState(ctx)
-	if err = errors.Join(err, s.Close()); err != nil {
-		return cluster.Place{}, err
-	}
-	if state == nil {
-		return cluster.Place{}, errors.New("the database is no node's of a cluster, or has executed nothing yet")
-	}
-	return cluster.Inspect(state)
 }
 
 // show prints the shared options that the database has.
 func (c *clusterCommand) show(ctx context.Context) error {
-	place, err := placeOf(ctx, wiring.Database(c.cfg.Data))
+	place, err := membership.PlaceOf(ctx, wiring.Database(c.cfg.Data))
 	if err != nil {
 		return err
 	}

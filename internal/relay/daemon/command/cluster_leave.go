@@ -42,7 +42,7 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 		return nil
 	}
 	if none {
-		if _, err := placeOf(ctx, wiring.Database(c.cfg.Data)); err != nil {
+		if _, err := membership.PlaceOf(ctx, wiring.Database(c.cfg.Data)); err != nil {
 			return errors.Join(membership.ErrNone, err)
 		}
 	}
@@ -135,7 +135,7 @@ func (c *clusterCommand) void(ctx context.Context) error {
 	if _, err := membership.Read(c.cfg.Data); err != nil {
 		return err
 	}
-	place, err := placeOf(ctx, wiring.Database(c.cfg.Data))
+	place, err := membership.PlaceOf(ctx, wiring.Database(c.cfg.Data))
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,7 @@ func TestLeaveHalfWay(t *testing.T) {
 			if err := c.leave(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := placeOf(t.Context(), engine.Options{Path: engine.File(dir)}); err == nil {
+			if _, err := membership.PlaceOf(t.Context(), engine.Options{Path: engine.File(dir)}); err == nil {
 				t.Error("it has a place in a log still")
 			}
 			if err := c.leave(t.Context()); !errors.Is(err, membership.ErrNone) {

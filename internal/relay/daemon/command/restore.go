@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"engramd/internal/platform/journal"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
@@ -44,10 +45,17 @@ func (c *restoreCommand) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	if _, err := journal.Finish(dir, "engramd restore"); err != nil && !errors.Is(err, journal.ErrBegun) {
+		return err
+	}
 	o := wiring.Database(dir)
 	temp := o.Path + ".restoring"
 	defer func() {
-		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		if j, e := journal.Read(dir); j != nil || e != nil { // it is to be finished yet
+			err = errors.Join(err, e)
+			return
+		}
+		for _, end := range []string{"", "-wal", "-shm", "-journal", ".mark"} {
 			if e := os.Remove(temp + end); e != nil && !errors.Is(e, os.ErrNotExist) {
 				err = errors.Join(err, e)
 			}
@@ -60,10 +68,10 @@ func (c *restoreCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.file, err)
 	}
-	aside := filepath.Join(dir, "replaced-"+time.Now().UTC().Format("20060102T150405.000Z"))
-	kept, err := engine.Place(o, temp, aside)
+	aside := "replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	kept, err := engine.Place(o, temp, aside, "engramd restore")
 	if kept {
-		fmt.Fprintf(c.Stdout, "what was here is kept in %s: remove it when nothing of it is missed\n", aside)
+		fmt.Fprintf(c.Stdout, "what was here is kept in %s: remove it when nothing of it is missed\n", filepath.Join(dir, aside))
 	}
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
@@ -45,6 +46,7 @@ type Identity struct {
 	Node    cluster.NodeID
 	Boot    uint64
 	Fresh   bool
+	Again   time.Time // when it joined again by itself, if it did
 }
 
 type nodeText struct {
@@ -52,6 +54,7 @@ type nodeText struct {
 	Node    string `json:"node"`
 	Boot    uint64 `json:"boot"`
 	Fresh   bool   `json:"fresh,omitempty"`
+	Again   int64  `json:"again,omitempty"` // in Unix seconds
 }
 
 // ErrNone means that a data folder is no node's.
@@ -76,18 +79,31 @@ func Read(dir string) (id Identity, err error) {
 	if err1 != nil || err2 != nil || len(a) != len(id.Cluster) || len(b) != len(id.Node) {
 		return id, fmt.Errorf("%s names no cluster and node", path)
 	}
-	return Identity{cluster.ClusterID(a), cluster.NodeID(b), t.Boot, t.Fresh}, nil
+	id = Identity{Cluster: cluster.ClusterID(a), Node: cluster.NodeID(b), Boot: t.Boot, Fresh: t.Fresh}
+	if t.Again != 0 {
+		id.Again = time.Unix(t.Again, 0)
+	}
+	return id, nil
+}
+
+func (id Identity) text() ([]byte, error) {
+	t := nodeText{id.Cluster.String(), id.Node.String(), id.Boot, id.Fresh, 0}
+	if !id.Again.IsZero() {
+		t.Again = id.Again.Unix()
+	}
+	text, err := json.Marshal(t)
+	return append(text, '\n'), err
 }
 
 // Save makes the file, or puts another in its place, durably.
 func (id Identity) Save(dir string) error {
-	text, err := json.Marshal(nodeText{id.Cluster.String(), id.Node.String(), id.Boot, id.Fresh})
+	text, err := id.text()
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(dir, File)
-	if err = keyfile.Create(path, append(text, '\n')); errors.Is(err, fs.ErrExist) {
-		if err = keyfile.Stage(path, append(text, '\n')); err == nil {
+	if err = keyfile.Create(path, text); errors.Is(err, fs.ErrExist) {
+		if err = keyfile.Stage(path, text); err == nil {
 			err = keyfile.Switch(path)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"engramd/internal/platform/journal"
 	"engramd/internal/relay/store/sqlite/engine/highwater"
 	"engramd/internal/relay/store/sqlite/engine/walscan"
 )
@@ -108,6 +109,11 @@ func Lost(o Options) error {
 }
 
 func (o *Options) compare() (f found, loss *LossError, err error) {
+	if j, err := journal.Read(filepath.Dir(o.Path)); err != nil {
+		return f, nil, err
+	} else if j != nil && len(j.Moves) > 0 {
+		return f, nil, fmt.Errorf("%s was interrupted, and the next start of the relay finishes it", j.Command)
+	}
 	f.mark, f.marked = highwater.Read(o.Mark)
 	size, err := sizeOf(o.Path)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/platform/journal"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine/highwater"
 	"engramd/internal/relay/store/sqlite/engine/walscan"
@@ -316,9 +317,51 @@ func TestStartsThatAreFine(t *testing.T) {
 
 func place(t *testing.T, f *folder) {
 	t.Helper()
-	if kept, err := Place(f.options(), filepath.Join(f.dir, "new"), filepath.Join(f.dir, "aside")); err != nil || !kept {
+	if kept, err := Place(f.options(), filepath.Join(f.dir, "new"), "aside", "engramd restore"); err != nil || !kept {
 		t.Fatal(kept, err)
 	}
+}
+
+// Killed after any of its moves, a restore is refused by whoever opens the database,
+// and finished by the next start.
+func TestRestoreKilledAnywhere(t *testing.T) {
+	whole := newFolder(t)
+	a := whole.mustOpen(t)
+	a.put(t, "a", "b")
+	if err := a.db.Backup(t.Context(), filepath.Join(whole.dir, "backup.db")); err != nil {
+		t.Fatal(err)
+	}
+	a.put(t, "c")
+	for killed := range 5 {
+		f := whole.killed(t)
+		f.write(t, "new", whole.read(t, "backup.db"))
+		work, err := placing(f.options(), filepath.Join(f.dir, "new"), "aside", "engramd restore")
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := *work
+		if part.Moves = work.Moves[:min(killed, len(work.Moves))]; killed > 0 {
+			if err := part.Write(f.dir); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := journal.Finish(f.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := work.Write(f.dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := Lost(f.options()); err == nil || !strings.Contains(err.Error(), "engramd restore was interrupted") {
+			t.Errorf("killed after %d: %v", killed, err)
+		}
+		if _, err := journal.Finish(f.dir); err != nil {
+			t.Fatal(err)
+		}
+		f.starts(t, "a", "b")
+		f.dir = filepath.Join(f.dir, "aside")
+		f.starts(t, "a", "b", "c")
+	}
+	a.close(t)
 }
 
 // What is lost is refused, until that very loss is accepted.

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"engramd/internal/platform/files"
+	"engramd/internal/platform/journal"
 	"engramd/internal/relay/store/sqlite/engine/highwater"
 )
 
@@ -42,34 +42,41 @@ func CopyBackup(from, to string) error {
 // write-ahead log stays in the folder aside, if there is any: kept says so. The
 // caller holds the Lock of the folder, in which both are.
 //
-// From when the mark names the new database until that is in place, a start is
-// refused: interrupted anywhere, it is done again.
-func Place(o Options, database, aside string) (kept bool, err error) {
+// Interrupted anywhere, it is finished by the journal that it writes first.
+func Place(o Options, database, aside, command string) (kept bool, err error) {
+	j, err := placing(o, database, aside, command)
+	if err == nil {
+		err = j.Write(filepath.Dir(o.Path))
+	}
+	if err == nil {
+		_, err = journal.Finish(filepath.Dir(o.Path))
+	}
+	return err == nil && j.Moves[0].To != filepath.Base(o.Mark), err
+}
+
+// placing makes what is moved beside the database, and says what moves.
+func placing(o Options, database, aside, command string) (*journal.Journal, error) {
 	mark, err := renamed(database)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if kept, err = keep(o.Path, aside); err != nil {
-		return false, fmt.Errorf("keep what was here: %w", err)
+	f, err := highwater.Make(database+".mark", mark)
+	if err == nil {
+		err = f.Close()
 	}
-	f, err := highwater.Make(o.Mark, mark)
 	if err != nil {
-		return kept, fmt.Errorf("write the mark file: %w", err)
+		return nil, fmt.Errorf("write the mark file: %w", err)
 	}
-	dir := filepath.Dir(o.Path)
-	for _, path := range []string{o.Path + "-wal", o.Path + "-shm", Unread(o.Path)} {
-		if e := os.Remove(path); e != nil && !errors.Is(e, os.ErrNotExist) {
-			err = errors.Join(err, e)
-		}
-	}
-	// The old log would be read into the new database.
-	if err = errors.Join(err, f.Close(), files.SyncDir(dir)); err != nil {
-		return kept, err
-	}
-	if err := os.Rename(database, o.Path); err != nil {
-		return kept, err
-	}
-	return kept, files.SyncDir(dir)
+	moves, err := journal.Aside(filepath.Dir(o.Path), aside, Files(o.Path)...)
+	moves = append(moves, journal.Move{From: filepath.Base(database) + ".mark", To: filepath.Base(o.Mark), Over: true},
+		journal.Move{From: filepath.Base(database), To: filepath.Base(o.Path)})
+	return &journal.Journal{Command: command, Moves: moves}, err
+}
+
+// Files are the names of a database, and of what SQLite and a relay have beside it.
+func Files(path string) []string {
+	name := filepath.Base(path)
+	return []string{name, name + "-wal", name + "-shm", filepath.Base(Unread(path))}
 }
 
 // renamed gives a database an id of its own, in one file without a log, and
@@ -90,27 +97,4 @@ func renamed(path string) (m highwater.Mark, err error) {
 		return m, err
 	}
 	return m, syncPath(path)
-}
-
-// keep gives a database and its log a second name each in a folder, durably.
-func keep(path, aside string) (kept bool, err error) {
-	for _, end := range []string{"", "-wal"} {
-		if size, err := sizeOf(path + end); err != nil || size <= 0 {
-			if err != nil {
-				return kept, err
-			}
-			continue
-		}
-		if err := makeDir(aside); err != nil {
-			return kept, err
-		}
-		if err := os.Link(path+end, filepath.Join(aside, filepath.Base(path)+end)); err != nil {
-			return kept, err
-		}
-		kept = true
-	}
-	if !kept {
-		return false, nil
-	}
-	return true, files.SyncDir(aside)
 }

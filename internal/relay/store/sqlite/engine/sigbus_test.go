@@ -74,7 +74,7 @@ func TestUnreadPage(t *testing.T) {
 	if err := os.WriteFile(backup, whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := engine.Place(engine.Options{Path: path, Mark: path + ".mark"}, backup, path+".aside"); err != nil {
+	if _, err := engine.Place(engine.Options{Path: path, Mark: path + ".mark"}, backup, "aside", "test"); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(engine.Unread(path)); !errors.Is(err, os.ErrNotExist) {

@@ -1,0 +1,115 @@
+package membership
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"engramd/internal/platform/journal"
+	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
+	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/keys/keyfile"
+	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
+)
+
+// Joining is a data folder that gets the database of a node that runs, and becomes
+// another node with it. The caller holds the lock of the folder.
+type Joining struct {
+	Conn    *jetstream.Conn
+	Dir     string
+	Command string    // that a person runs again if it was interrupted
+	Again   time.Time // the node that was here joins again by itself
+	// Aside is the folder in Dir for what is there, but for keys and snapshots.
+	Aside string
+	// Fits refuses a database; nil takes any.
+	Fits func(cluster.Place) error
+}
+
+// Serving is the command of a node that joins again by itself.
+const Serving = "engramd serve"
+
+// Aside names the folder for what a node had before it joined again.
+func Aside() string { return ".struck-" + time.Now().UTC().Format("20060102T150405.000Z") }
+
+// Join does it. A journal says what is to be done: interrupted while it fetches, Join
+// is called again, and later it is finished without it (journal.Finish).
+func (j Joining) Join(ctx context.Context) (id Identity, place cluster.Place, err error) {
+	work := journal.Journal{Command: j.Command}
+	if err := work.Write(j.Dir); err != nil {
+		return id, place, err
+	}
+	path := engine.File(j.Dir)
+	temp := path + ".joining"
+	if err := fetchTo(ctx, j.Conn, temp); err != nil {
+		return id, place, errors.Join(err, os.Remove(temp), journal.Drop(j.Dir))
+	}
+	if place, err = PlaceOf(ctx, engine.Options{Path: temp}); err == nil && j.Fits != nil {
+		err = j.Fits(place)
+	}
+	if err != nil {
+		return id, place, errors.Join(err, os.Remove(temp), journal.Drop(j.Dir))
+	}
+	id = Identity{Cluster: place.Cluster, Again: j.Again}
+	_, _ = rand.Read(id.Node[:]) // which never fails
+	if work.Moves, err = j.moves(id, filepath.Base(temp)); err == nil {
+		err = work.Write(j.Dir)
+	}
+	if err == nil {
+		_, err = journal.Finish(j.Dir)
+	}
+	return id, place, err
+}
+
+// moves makes what is moved beside the database, and says what moves.
+func (j Joining) moves(id Identity, database string) (moves []journal.Move, err error) {
+	text, err := id.text()
+	if err == nil {
+		err = keyfile.Stage(filepath.Join(j.Dir, File), text)
+	}
+	if err == nil && j.Aside != "" {
+		names := append(engine.Files(engine.File(j.Dir)), filepath.Base(engine.MarkFile(j.Dir)), File)
+		if j.Again.IsZero() { // what was read may be of another log
+			names = append(names, pastFile)
+		}
+		moves, err = journal.Aside(j.Dir, j.Aside, names...)
+	}
+	return append(moves, journal.Move{From: database, To: filepath.Base(engine.File(j.Dir))}, journal.Move{From: keyfile.Next(File), To: File}), err
+}
+
+func fetchTo(ctx context.Context, conn *jetstream.Conn, path string) (err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = conn.Fetch(ctx, f); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// PlaceOf reads where a database stands.
+func PlaceOf(ctx context.Context, o engine.Options) (cluster.Place, error) {
+	table, err := wiring.Table(config.Default())
+	if err != nil {
+		return cluster.Place{}, err
+	}
+	o.ReadOnly = true
+	s, err := sqlite.Open(ctx, sqlite.Options{Options: o, Table: table})
+	if err != nil {
+		return cluster.Place{}, err
+	}
+	state, err := s.SequenceState(ctx)
+	if err = errors.Join(err, s.Close()); err != nil {
+		return cluster.Place{}, err
+	}
+	if state == nil {
+		return cluster.Place{}, errors.New("the database is no node's of a cluster, or has executed nothing yet")
+	}
+	return cluster.Inspect(state)
+}
