@@ -1,0 +1,76 @@
+package proof
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"engramd/internal/e2e/cluster/nodes"
+	"engramd/internal/e2e/relaytest"
+)
+
+// TestWhoWasStruckOutJoinsAgain: a node that was struck out while it was off joins again
+// at its start, with the others' database and its own keys; a second time in a day a
+// person has it do so. The others strike out after seconds.
+func TestWhoWasStruckOutJoinsAgain(t *testing.T) {
+	t.Parallel()
+	c := nodes.Start(t, nodes.Options{Alone: true, Faults: map[int]string{0: "strike-soon", 1: "strike-soon"}})
+	k, at, gone := relaytest.NewKey(2126), c.Dial(0), c.Node(2)
+	kept := func() int {
+		found, err := filepath.Glob(filepath.Join(gone.Data, ".struck-*", "engramd.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(found)
+	}
+	mustStore(t, c.Dial(2), note(k, "at the node that will be gone"))
+	away := func() {
+		gone.Kill()
+		n := 0
+		c.Until("it is struck out", wait, func() error {
+			n++
+			mustStore(t, at, note(k, fmt.Sprint("meanwhile ", n, time.Now().UnixNano())))
+			members, err := c.Members(t.Context(), 0)
+			if err == nil && members != 2 {
+				err = fmt.Errorf("%d members", members)
+			}
+			return err
+		})
+	}
+	away()
+	if err := gone.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if !gone.Said("has joined again") || kept() != 1 {
+		t.Errorf("it does not say that it has joined again, or kept %d databases", kept())
+	}
+	mustStore(t, c.Dial(2), note(k, "after it"))
+	wantSame(t, c)
+
+	away()
+	if err := gone.Start(); err == nil || !gone.Said("a person must have it join again") {
+		t.Errorf("twice in a day: %v", err)
+	}
+	if err := gone.JoinAgain(); err != nil {
+		t.Fatal(err)
+	}
+	if kept() != 2 {
+		t.Errorf("%d databases are kept", kept())
+	}
+	mustStore(t, c.Dial(2), note(k, "after a person"))
+	wantSame(t, c)
+
+	gone.Kill() // a database that is lost is not joined again without a person
+	if err := os.Remove(filepath.Join(gone.Data, "engramd.db")); err != nil {
+		t.Fatal(err)
+	}
+	if err := gone.Start(); err == nil {
+		t.Error("it starts without its database")
+	}
+	if err := gone.JoinAgain(); err != nil {
+		t.Fatal(err)
+	}
+	wantSame(t, c)
+}
