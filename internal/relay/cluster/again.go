@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -15,9 +16,9 @@ type Past interface {
 	At(number uint64) (hash [16]byte, known bool)
 }
 
-// HashAt returns the hash of all messages up to a number, if this node has read them
-// and it is kept. A node that waits to know which log the majority has read knows none.
-func (n *Node) HashAt(number uint64) (hash [16]byte, known bool) {
+// HashAt returns the hash of all messages up to a number, if a node has read them and
+// it is kept. A node that waits to know which log the majority has read knows none.
+func HashAt(n *Node, number uint64) (hash [16]byte, known bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.err != nil || n.held > 0 {
@@ -28,6 +29,13 @@ func (n *Node) HashAt(number uint64) (hash [16]byte, known bool) {
 		return n.o.Past.At(number)
 	}
 	return hash, known
+}
+
+// Removed reports whether somebody has taken a node out (Remove), as far as that is known.
+func Removed(n *Node, id NodeID) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Contains(n.seen.removed, id)
 }
 
 // ErrPerson means that a node which was struck out does not join again by itself.

@@ -69,7 +69,7 @@ func (s *site) serve(i int) error {
 	for j, other := range s.hosts {
 		if n := other.up(); n != nil {
 			if from = j; n != nil {
-				if hash, known := n.HashAt(place.At.Number); known {
+				if hash, known := HashAt(n, place.At.Number); known {
 					hashes = append(hashes, hash)
 				}
 			}

@@ -92,6 +92,8 @@ func remove(s *state, id NodeID) Answer {
 	case s.lease.holder == id:
 		s.lease.until = min(s.lease.until, s.time)
 	}
+	s.removed = append(s.removed, id)
+	s.removed = s.removed[max(0, len(s.removed)-mostStruck):]
 	return out(s, i)
 }
 

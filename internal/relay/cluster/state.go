@@ -30,7 +30,8 @@ type state struct {
 
 	// From proofVersion on:
 	trail   trail
-	dispute uint64 // the message with which it came up that a member has read another log, 0 for none
+	removed []NodeID // of struck, those that somebody took out (Remove)
+	dispute uint64   // the message with which it came up that a member has read another log, 0 for none
 
 	faults Faults // not stored
 }
@@ -89,7 +90,7 @@ const (
 func (s *state) clone() *state {
 	c := *s
 	c.members = slices.Clone(s.members)
-	c.struck = slices.Clone(s.struck)
+	c.struck, c.removed = slices.Clone(s.struck), slices.Clone(s.removed)
 	c.past = slices.Clone(s.past)
 	c.voided = slices.Clone(s.voided)
 	c.chain.checks = slices.Clone(s.chain.checks)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -218,6 +219,9 @@ func TestRemove(t *testing.T) {
 	s.ok("a", Lease{Epoch: 2})
 	if len(s.s.members) != 2 {
 		t.Errorf("%d members", len(s.s.members))
+	}
+	if kept, err := unmarshalState(s.s.marshal()); err != nil || !slices.Equal(kept.removed, []NodeID{node("d"), node("c")}) {
+		t.Errorf("taken out: %v, %v", kept.removed, err)
 	}
 	for _, name := range []string{"c", "d"} {
 		s.n[node(name)] = header{boot: 9}

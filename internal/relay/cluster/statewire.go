@@ -71,7 +71,11 @@ func appendProof(b []byte, s *state) []byte {
 	}
 	b = append(append(b, s.trail.hash[:]...), s.trail.before[:]...)
 	b = appendList(b, s.trail.last, func(b []byte, h trailHash) []byte { return append(b, h[:]...) })
-	return binary.AppendUvarint(b, s.dispute)
+	b = binary.AppendUvarint(b, s.dispute)
+	if len(s.removed) > 0 {
+		b = appendList(b, s.removed, func(b []byte, id NodeID) []byte { return append(b, id[:]...) })
+	}
+	return b
 }
 
 func (r *reader) proof(s *state) {
@@ -89,7 +93,10 @@ func (r *reader) proof(s *state) {
 		copy(h[:], r.Take(uint64(len(h))))
 		return h
 	})
-	s.dispute = r.Uvarint()
+	if s.dispute = r.Uvarint(); len(r.Left) > 0 {
+		s.removed = readList(r, mostStruck, r.nodeID)
+		r.Bad = r.Bad || len(s.removed) == 0
+	}
 }
 
 // unmarshalState reads what marshal wrote, and nothing else.

@@ -170,12 +170,21 @@ func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) 
 	if err != nil {
 		return err
 	}
-	silent, err := m.conn.Answer(doctor.Suffix, func() []byte { return m.vitals(m.settings) })
-	if err != nil {
-		stop()
-		return err
+	m.end = append(m.end, stop)
+	for suffix, answer := range map[string]func([]byte) []byte{
+		doctor.Suffix: func([]byte) []byte { return m.vitals(m.settings) },
+		readUpTo: func(question []byte) []byte {
+			database, _ := s.Sizes()
+			return m.tellRead(question, database)
+		},
+	} {
+		silent, err := m.conn.Answer(suffix, answer)
+		if err != nil {
+			return err
+		}
+		m.end = append(m.end, silent)
 	}
-	m.end = append(m.end, stop, silent,
+	m.end = append(m.end,
 		begin(inner, func(ctx context.Context) {
 			m.conn.Watch(ctx, func(err error) {
 				if errors.Is(err, jetstream.ErrRefused) {
@@ -184,10 +193,7 @@ func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) 
 			})
 		}),
 		begin(inner, func(ctx context.Context) {
-			err := m.conn.Serve(ctx, jetstream.Peer{
-				Temp: m.dir, Backup: s.Backup, HashAt: m.node.Load().HashAt,
-				Size: func() int64 { database, _ := s.Sizes(); return database },
-			})
+			err := m.conn.Serve(ctx, jetstream.Peer{Temp: m.dir, Backup: s.Backup})
 			if err != nil && ctx.Err() == nil {
 				m.log.Error("no backups are given to nodes that join", "err", err)
 			}

@@ -62,6 +62,17 @@ func TestWhoWasStruckOutJoinsAgain(t *testing.T) {
 	mustStore(t, c.Dial(2), note(k, "after a person"))
 	wantSame(t, c)
 
+	gone.Kill() // who was taken out stays out
+	if r := c.Node(0).Run("remove", "n2", "--yes"); r.Code != 0 {
+		t.Fatal(r.Stderr)
+	}
+	if err := gone.Start(); err == nil || !gone.Said("somebody has taken it out") {
+		t.Errorf("it was taken out: %v", err)
+	}
+	if err := gone.JoinAgain(); err != nil {
+		t.Fatal(err)
+	}
+
 	gone.Kill() // a database that is lost is not joined again without a person
 	if err := os.Remove(filepath.Join(gone.Data, "engramd.db")); err != nil {
 		t.Fatal(err)

@@ -71,21 +71,34 @@ func (c *side) Fetch(ctx context.Context, w io.Writer) error {
 
 // begin finds a peer and has it begin.
 func (c *side) begin(ctx context.Context) (peer, id string, err error) {
-	err = c.askAll(ctx, ".find", nil, func(ctx context.Context, m *nats.Msg) bool {
-		if len(m.Data) != len(c.id) {
-			return false
-		}
-		answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+string(m.Data)+".begin", nil)
-		if err != nil || len(answer.Data) != len(c.id) {
-			return false
-		}
-		peer, id = string(m.Data), string(answer.Data)
-		return true
-	})
-	if err == nil && id == "" {
-		err = ErrNoPeer
+	ctx, cancel := context.WithTimeout(ctx, findLimit)
+	defer cancel()
+	inbox := nats.NewInbox()
+	sub, err := c.nc.SubscribeSync(inbox)
+	if err != nil {
+		return "", "", fmt.Errorf("look for peers: %w", err)
 	}
-	return peer, id, err
+	defer sub.Unsubscribe() //nolint:errcheck // it fails if the connection is closed
+	ask := nats.NewMsg(c.peers() + ".find")
+	ask.Reply = inbox
+	ask.Header.Set(fromHeader, c.id)
+	if err := c.nc.PublishMsg(ask); err != nil {
+		return "", "", fmt.Errorf("look for peers: %w", err)
+	}
+	for {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return "", "", ErrNoPeer
+		}
+		if len(m.Data) != len(c.id) {
+			continue
+		}
+		peer = string(m.Data)
+		answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
+		if err == nil && len(answer.Data) == len(c.id) {
+			return peer, string(answer.Data), nil
+		}
+	}
 }
 
 // chunk asks for one, more than once if nothing comes.

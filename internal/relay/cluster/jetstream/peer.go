@@ -34,10 +34,6 @@ type Peer struct {
 	Temp string
 	// Backup makes a consistent backup, as a new file.
 	Backup func(ctx context.Context, path string) error
-	// HashAt and Size are what this node has read up to a number, and how large its
-	// database is: who was struck out asks. HashAt may be nil.
-	HashAt func(number uint64) (hash [16]byte, known bool)
-	Size   func() int64
 }
 
 // question is what a receiver asks for, and ending what it gets at the end.
@@ -82,7 +78,7 @@ func (c *side) Serve(ctx context.Context, p Peer) error {
 	defer s.drop("")
 	own := c.peers() + "." + c.id
 	for subject, handle := range map[string]nats.MsgHandler{
-		c.peers() + ".find": s.found, c.peers() + ".hash": s.tell, own + ".begin": s.begin, own + ".chunk": s.chunk, own + ".done": s.done,
+		c.peers() + ".find": s.found, own + ".begin": s.begin, own + ".chunk": s.chunk, own + ".done": s.done,
 	} {
 		sub, err := c.nc.Subscribe(subject, handle)
 		if err != nil {

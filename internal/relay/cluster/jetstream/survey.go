@@ -87,7 +87,7 @@ const (
 )
 
 // Gather asks all nodes under a suffix (Answer), and hands fn what they say.
-func (c *side) Gather(ctx context.Context, suffix string, fn func(answer []byte)) error {
+func (c *side) Gather(ctx context.Context, suffix string, question []byte, fn func(answer []byte)) error {
 	subject, err := c.live(suffix)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (c *side) Gather(ctx context.Context, suffix string, fn func(answer []byte)
 		return fmt.Errorf("ask the nodes: %w", err)
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // it fails if the connection is closed
-	if err := c.nc.PublishRequest(subject, inbox, nil); err != nil {
+	if err := c.nc.PublishRequest(subject, inbox, question); err != nil {
 		return fmt.Errorf("ask the nodes: %w", err)
 	}
 	for range mostAnswers {
@@ -114,12 +114,12 @@ func (c *side) Gather(ctx context.Context, suffix string, fn func(answer []byte)
 }
 
 // Answer answers who gathers under the suffix, until stop is called.
-func (c *side) Answer(suffix string, fn func() []byte) (stop func(), err error) {
+func (c *side) Answer(suffix string, fn func(question []byte) []byte) (stop func(), err error) {
 	subject, err := c.live(suffix)
 	if err != nil {
 		return nil, err
 	}
-	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond(fn()) })
+	sub, err := c.nc.Subscribe(subject, func(m *nats.Msg) { _ = m.Respond(fn(m.Data)) })
 	if err != nil {
 		return nil, fmt.Errorf("subscribe: %w", err)
 	}

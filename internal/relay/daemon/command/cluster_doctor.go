@@ -42,7 +42,7 @@ func (c *clusterCommand) findings(ctx context.Context) (f doctor.Findings, err e
 		return f, nil
 	}
 	defer conn.Close()
-	err = conn.Gather(ctx, doctor.Suffix, func(answer []byte) {
+	err = conn.Gather(ctx, doctor.Suffix, nil, func(answer []byte) {
 		if n, err := doctor.Parse(answer, time.Now()); err == nil {
 			f.Nodes = append(f.Nodes, n)
 		}

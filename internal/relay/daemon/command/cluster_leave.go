@@ -64,7 +64,7 @@ const tellTime = 10 * time.Second
 func (c *clusterCommand) goodbye(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
-	place, err := placeOf(ctx, wiring.Database(c.cfg.Data))
+	place, err := membership.PlaceOf(ctx, wiring.Database(c.cfg.Data))
 	if err != nil {
 		return err
 	}

@@ -172,7 +172,7 @@ func (f *Findings) differing(say func(string, ...any)) {
 			case said[names] || !lone:
 				continue
 			case 2*most > all:
-				say("node %s differs from the others (%s): stop it, keep its folder, and let it leave and join again (docs/cluster.md, When the log went back)", names, place)
+				say("node %s differs from the others (%s): stop it, and have it join again by engramd cluster rejoin (docs/cluster.md, When the log went back)", names, place)
 			default:
 				say("node %s differs, and no hash is a majority's (%s): see Beginning again in docs/cluster.md", names, place)
 			}
