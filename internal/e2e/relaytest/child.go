@@ -67,6 +67,15 @@ func Start(t T, o Options) *Child {
 
 // Launch is Start for tests that expect the start to fail.
 func Launch(t T, o Options) (*Child, error) {
+	c, err := Begin(t, o)
+	if err != nil {
+		return nil, err
+	}
+	return c, c.awaitReady()
+}
+
+// Begin is Launch for a child that may stay up and not become ready.
+func Begin(t T, o Options) (*Child, error) {
 	bin, err := Binary(o.Build)
 	if err != nil {
 		return nil, err
@@ -96,7 +105,7 @@ func Launch(t T, o Options) (*Child, error) {
 	}
 	go c.reap()
 	t.Cleanup(c.finish)
-	return c, c.awaitReady()
+	return c, nil
 }
 
 // CleanEnv is the environment of this process without options of engramd.

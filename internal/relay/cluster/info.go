@@ -111,6 +111,7 @@ type Place struct {
 	Version uint64         // of the cluster
 	Trail   [16]byte       // over the messages up to At.Number, zero where that is unknown
 	Members []NodeID
+	Names   []string // of the members
 	// Configuration is the shared one in force there, "" if none was proposed.
 	Configuration string
 }
@@ -124,7 +125,7 @@ func Inspect(stored []byte) (Place, error) {
 	p := Place{Cluster: s.cluster, At: store.LogPlace{Number: s.number, Index: s.next - 1}, Whole: s.left == 0, Count: s.chain.count, Hash: s.chain.hash, Version: s.version, Configuration: s.text}
 	p.Trail, _ = s.trail.at(s.number, s.number)
 	for _, m := range s.members {
-		p.Members = append(p.Members, m.id)
+		p.Members, p.Names = append(p.Members, m.id), append(p.Names, m.name)
 	}
 	return p, nil
 }

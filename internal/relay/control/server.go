@@ -44,6 +44,7 @@ type Options struct {
 	Importer  *ingest.Importer
 	Snapshots *snapshots.Service // for imports that replace
 	Orders    []Order
+	Refusal   error // answers all but the orders, nil for none: then there is an Importer
 	Log       *slog.Logger
 }
 
@@ -53,6 +54,7 @@ type Server struct {
 	importer *ingest.Importer
 	replacer *ingest.Replacer
 	orders   []Order
+	refusal  error
 	log      *slog.Logger
 	listener net.Listener
 	path     string
@@ -87,7 +89,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{
 		importer: o.Importer, replacer: &ingest.Replacer{Importer: o.Importer, Snapshots: o.Snapshots, Dir: o.Dir},
-		orders: o.Orders, log: o.Log, listener: listener, path: path, cancel: cancel,
+		orders: o.Orders, refusal: o.Refusal, log: o.Log, listener: listener, path: path, cancel: cancel,
 	}
 	s.serving.Go(func() { s.accept(ctx) })
 	return s, nil
@@ -153,21 +155,21 @@ func (s *Server) converse(ctx context.Context, conn net.Conn) {
 	if json.Unmarshal(line, &asked) != nil {
 		asked = request{} // it asks for nothing that is known
 	}
-	switch asked.Command {
-	case cmdImport:
+	i := slices.IndexFunc(s.orders, func(o Order) bool { return o.name == asked.Command })
+	switch {
+	case i >= 0:
+		s.serveOrder(ctx, s.orders[i], asked.Hears, line, in, out)
+	case s.refusal != nil:
+		s.end(ctx, in, out, done{Error: s.refusal.Error()})
+	case asked.Command == cmdImport:
 		t, err := s.importer.Run(ctx, in, out)
 		s.imported(ctx, in, out, t, err)
-	case cmdReplace:
+	case asked.Command == cmdReplace:
 		// The input is chunked, because half of it must not look complete.
 		t, err := s.replacer.Run(ctx, httputil.NewChunkedReader(in), out)
 		s.imported(ctx, in, out, t, err)
 	default:
-		i := slices.IndexFunc(s.orders, func(o Order) bool { return o.name == asked.Command })
-		if i < 0 {
-			_ = out.send(reply{Done: &done{Error: errUnknown.Error()}})
-			return
-		}
-		s.serveOrder(ctx, s.orders[i], asked.Hears, line, in, out)
+		_ = out.send(reply{Done: &done{Error: errUnknown.Error()}})
 	}
 }
 
@@ -181,6 +183,11 @@ func (s *Server) imported(ctx context.Context, in io.Reader, out *replies, t ing
 	case err != nil:
 		d.Error = err.Error()
 	}
+	s.end(ctx, in, out, d)
+}
+
+// end sends it where the client may be sending still.
+func (s *Server) end(ctx context.Context, in io.Reader, out *replies, d done) {
 	if out.send(reply{Done: &d}) != nil {
 		return // a client that went away knows that its work is unfinished
 	}

@@ -95,7 +95,7 @@ func within(ctx context.Context, bounds func(context.Context) (first, last uint6
 		case late && last == 0 && place.At.Number == 0:
 			return errors.New("the log is empty: engramd cluster init was interrupted; engramd cluster leave, and then init once more")
 		case late:
-			return fmt.Errorf("the database has executed up to message %d, and the log ends at %d: it is another log, or servers lost what they had acknowledged (docs/cluster.md, Beginning again)", place.At.Number, last)
+			return fmt.Errorf("%w: it has executed up to message %d, and the log ends at %d: it is another log, or servers lost what they had acknowledged", cluster.ErrAhead, place.At.Number, last)
 		}
 		select {
 		case <-ctx.Done():

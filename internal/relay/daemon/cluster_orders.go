@@ -22,6 +22,9 @@ import (
 // errNotClustered answers orders to a relay that is alone.
 var errNotClustered = errors.New("this relay is no node of a cluster")
 
+// errNotHalted answers who would recover a node that works.
+var errNotHalted = errors.New("this relay has not halted: there is nothing to recover from")
+
 // orders have all nodes do something.
 func (m *member) orders() []control.Order {
 	submit := func(ctx context.Context, command cluster.Command) (any, error) {
@@ -62,6 +65,7 @@ func (m *member) orders() []control.Order {
 			}
 			return submit(ctx, cluster.Remove{Node: id})
 		}),
+		control.NewOrder(orders.Recover, func(context.Context, struct{}) (any, error) { return nil, errNotHalted }),
 	}
 }
 

@@ -17,3 +17,6 @@ func machineClock([]string) func() time.Time { return time.Now }
 
 // bansAtOrigin is a fault too.
 func bansAtOrigin([]string) bool { return false }
+
+// Step is where a recovery can be killed.
+func Step([]string, string) {}

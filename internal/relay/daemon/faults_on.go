@@ -5,6 +5,7 @@ package daemon
 import (
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"engramd/internal/relay/cluster"
@@ -59,4 +60,11 @@ func machineClock(env []string) func() time.Time {
 func bansAtOrigin(env []string) bool {
 	name, _ := wiring.Lookup(env)("ENGRAM_FAULT")
 	return name == "bans-at-origin"
+}
+
+// Step kills this process if ENGRAM_FAULT names where it is.
+func Step(env []string, name string) {
+	if fault, _ := wiring.Lookup(env)("ENGRAM_FAULT"); fault == "recover-"+name {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
 }

@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"engramd/internal/client"
 	"engramd/internal/relay/config"
@@ -40,7 +38,7 @@ func (k *ownKeys) open(ctx context.Context, cfg *config.Config) error {
 	}
 	if len(known) > 0 {
 		if err := keys.Look(o, known[0].PubKey); err != nil {
-			return k.ofAll(err, cfg.Data)
+			return err
 		}
 	}
 	before, err := k.openVault(ctx, cfg)
@@ -60,17 +58,6 @@ func (k *ownKeys) open(ctx context.Context, cfg *config.Config) error {
 		k.log.Warn("former relay keys that are not needed any more stay in the file", "err", err)
 	}
 	return nil
-}
-
-// ofAll says of a key that is not the database's what to do where other nodes have it: a
-// new one would be theirs no more.
-func (k *ownKeys) ofAll(err error, dir string) error {
-	for _, why := range []error{keys.ErrLost, keys.ErrOther} {
-		if errors.Is(err, why) && !k.lead.alone() {
-			return fmt.Errorf("%w: all nodes have the same one: copy relay.key and master.key of another node into %s (docs/cluster.md)", why, dir)
-		}
-	}
-	return err
 }
 
 // identityOf returns a key of the relay as one that asks other relays.

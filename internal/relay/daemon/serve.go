@@ -42,24 +42,53 @@ type Options struct {
 }
 
 // Serve runs a relay until a signal ends it. A first SIGTERM or SIGINT finishes
-// what is under way, one that comes a second later or after that ends at once.
+// what is under way, one that comes a second later or after that ends at once. A node
+// of several that may not go on stays up, halted, until it is recovered.
 func Serve(ctx context.Context, o Options) error {
 	for {
-		p := newProcess(o)
-		for _, r := range o.Config.Removed() {
-			p.log.Warn("removed option", "key", r.Key, "value", r.Value, "origin", r.Origin, "holds", r.Holds)
-		}
-		err := errors.Join(p.run(ctx), p.close())
-		if p.abandoned || ctx.Err() != nil || !p.member.struck(err) {
+		h, err := haltedBefore(o)
+		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithCancel(ctx)
-		e := p.unless(cancel, func() error { return again(ctx, &p.common, p.cfg) })
-		cancel()
-		if e != nil {
-			return fmt.Errorf("%w: it does not join again by itself: %w", err, e)
+		if h.why == nil {
+			var going bool
+			if going, h.why, err = once(ctx, o); !going && h.why == nil {
+				return err
+			} else if going {
+				continue
+			}
+		}
+		if again, err := h.stay(ctx); !again {
+			return err
+		}
+		if o.Config, err = o.Reload(); err != nil {
+			return err
 		}
 	}
+}
+
+// once runs it until its end. going says that it is to run again, as a node that has
+// joined again; halted is why it stays up and does not run, until it is recovered.
+func once(ctx context.Context, o Options) (going bool, halted, err error) {
+	p := newProcess(o)
+	for _, r := range o.Config.Removed() {
+		p.log.Warn("removed option", "key", r.Key, "value", r.Value, "origin", r.Origin, "holds", r.Holds)
+	}
+	err = errors.Join(p.run(ctx), p.close())
+	switch {
+	case p.abandoned || ctx.Err() != nil:
+		return false, nil, err
+	case halts(err):
+		return false, err, nil
+	case !p.member.struck(err):
+		return false, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if e := p.unless(cancel, func() error { return again(ctx, &p.common, p.cfg) }); e != nil {
+		return false, nil, fmt.Errorf("%w: it does not join again by itself: %w", err, e)
+	}
+	return true, nil, nil
 }
 
 // common is what every part of the running relay has.

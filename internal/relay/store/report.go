@@ -97,3 +97,21 @@ type Space struct {
 	WAL      int64
 	Max      int64 // store.max_bytes; 0 is no limit
 }
+
+// UnsignedKind names what a database holds that no event says.
+type UnsignedKind string
+
+// The kinds, and what their rows begin with.
+const (
+	UnsignedCall     UnsignedKind = "operator's call"     // method, parameters as JSON: bans, approvals, removals, the relay's name
+	UnsignedIdentity UnsignedKind = "identity"            // agent id, key, how it came: "bind", "provision", "claim"
+	UnsignedToken    UnsignedKind = "token"               // agent id, hash: never to be shown
+	UnsignedEntry    UnsignedKind = "private entry"       // contract, type, author
+	UnsignedDecision UnsignedKind = "operator's decision" // contract, status, note
+)
+
+// Unsigned is one of these. Two are the same if their rows are.
+type Unsigned struct {
+	Kind UnsignedKind
+	Row  []string
+}

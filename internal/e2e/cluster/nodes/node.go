@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -96,6 +97,22 @@ func (n *Node) Start() error {
 	return n.AwaitReady(ReadyLimit)
 }
 
+// Restart starts a node that will not become ready, and waits until it says a text.
+func (n *Node) Restart(says string) error {
+	child, err := relaytest.Begin(n.t, relaytest.Options{Build: n.build, Data: n.Data, Args: []string{"--cluster", "--config", n.config}, Env: n.env})
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	n.now = child
+	n.mu.Unlock()
+	n.t.Cleanup(func() { n.show(child) })
+	ctx, cancel := context.WithTimeout(context.Background(), ReadyLimit)
+	defer cancel()
+	_, err = child.Log.Wait(ctx, func(line string) bool { return strings.Contains(line, says) })
+	return err
+}
+
 // show shows what a process logged if the test has failed.
 func (n *Node) show(child *relaytest.Child) {
 	if n.t.Failed() {
@@ -135,6 +152,57 @@ func (n *Node) Runs() bool {
 
 // Said reports whether the process has logged a text.
 func (n *Node) Said(text string) bool { return strings.Contains(n.child().Log.Text(), text) }
+
+// halted is what a node says that stays up and serves nothing.
+const halted = "this node has halted"
+
+// Halted reports whether the process has halted since it was ready last, and has not
+// ended.
+func (n *Node) Halted() bool {
+	text := n.child().Log.Text()
+	return n.Runs() && strings.LastIndex(text, halted) > strings.LastIndex(text, "url=ws://")
+}
+
+// Halts is how often the process has said that it halted.
+func (n *Node) Halts() int { return strings.Count(n.child().Log.Text(), halted) }
+
+// Command runs a command of engramd with the node's folder and configuration.
+func (n *Node) Command(stdin string, args ...string) relaytest.Result {
+	n.t.Helper()
+	return relaytest.RunBinary(n.t, n.build, n.env, []byte(stdin), append(args, "--config", n.config, "--data", n.Data)...)
+}
+
+// KillRecovery has a recovery begun and killed at a step.
+func (n *Node) KillRecovery(step string) error {
+	n.t.Helper()
+	r := relaytest.RunBinary(n.t, Faulty, []string{"ENGRAM_FAULT=recover-" + step}, nil, "cluster", "recover", "--yes", "--config", n.config, "--data", n.Data)
+	if r.Code >= 0 {
+		return fmt.Errorf("a recovery of node %d was not killed at %q: %d, %s%s", n.Index, step, r.Code, r.Stdout, r.Stderr)
+	}
+	return nil
+}
+
+// Recover has a halted node recovered, and waits until the process is ready, at
+// another port.
+func (n *Node) Recover() (said string, err error) {
+	n.t.Helper()
+	r := n.Command("", "cluster", "recover", "--yes")
+	said = string(r.Stdout) + r.Stderr
+	if r.Code != 0 {
+		return said, fmt.Errorf("node %d is not recovered: %d, %s", n.Index, r.Code, said)
+	}
+	child := n.child()
+	if !n.Runs() {
+		return said, nil
+	}
+	for deadline := time.Now().Add(ReadyLimit); n.Halted() && time.Now().Before(deadline); {
+		<-time.After(poll)
+	}
+	text := child.Log.Text()
+	_, text, _ = strings.Cut(text[strings.LastIndex(text, halted):], "url=")
+	child.URL, _, _ = strings.Cut(text, " ")
+	return said, n.AwaitReady(ReadyLimit)
+}
 
 // Rejoin throws away the folder of a node that does not run, joins with an empty
 // one, as another member, and starts.

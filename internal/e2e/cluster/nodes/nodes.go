@@ -128,6 +128,9 @@ func (n *Node) AwaitReady(limit time.Duration) (err error) {
 		if err = n.ready(limit); err == nil {
 			return nil
 		}
+		if n.Halted() {
+			return fmt.Errorf("node %d has halted: %w", n.Index, err)
+		}
 	}
 	return fmt.Errorf("node %d is not ready within %v: %w", n.Index, limit, err)
 }

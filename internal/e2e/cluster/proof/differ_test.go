@@ -21,10 +21,11 @@ func TestWhoDiffersStops(t *testing.T) {
 	}
 	k, at := relaytest.NewKey(1717), c.Dial(0)
 	const enough = 1100 // nodes report each 1,000 commands
-	for n := 0; c.Node(2).Runs(); n++ {
+	for n := 0; !c.Node(2).Halted(); n++ {
 		if n > enough { // until the member that is gone is known to report nothing
 			select {
 			case <-c.Node(2).Child().Done():
+				t.Fatal("node 2 has ended")
 			case <-time.After(50 * time.Millisecond):
 			}
 		}

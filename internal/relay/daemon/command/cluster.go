@@ -27,9 +27,10 @@ import (
 // clusterCommand is `engramd cluster VERB`.
 type clusterCommand struct {
 	base
-	number uint64
-	index  int
-	yes    bool
+	number  uint64
+	index   int
+	yes     bool
+	folders []string // of recover
 }
 
 const clusterUsage = `
@@ -51,6 +52,10 @@ It has these commands (docs/cluster.md):
   doctor
         ask all nodes and all servers of the log for their places, hashes, clocks, settings and disks, and say what is to be
         done; ends with 1 if anything is
+  recover
+        bring a node back that has halted. What only some node has is written down first: of this one, of the others that
+        have halted, and of each data folder that --folder names. Then it is imported, if you agree, and the cluster begins
+        again from this node; where other nodes work, this one joins them. --yes agrees to all. Killed anywhere, run it again
   show
         print the options that the nodes share, as the cluster has them
   configure
@@ -62,7 +67,7 @@ It has these commands (docs/cluster.md):
         execute it. The relay must not run. What is skipped is lost: be sure
 `
 
-var clusterVerbs = map[string]int{"init": 0, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
+var clusterVerbs = map[string]int{"init": 0, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
 func (c *clusterCommand) pick(args []string) ([]string, error) {
 	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
@@ -74,6 +79,12 @@ func (c *clusterCommand) flags(fs *flag.FlagSet) int {
 		fs.BoolVar(&c.yes, "yes", false, "skip it for good")
 	case "remove":
 		fs.BoolVar(&c.yes, "yes", false, "also if it runs")
+	case "recover":
+		fs.BoolVar(&c.yes, "yes", false, "import what is found, and go on")
+		fs.Func("folder", "a further data folder to look at; may be given several times", func(path string) error {
+			c.folders = append(c.folders, path)
+			return nil
+		})
 	}
 	return clusterVerbs[c.verb]
 }
@@ -119,11 +130,18 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 	case "join", "rejoin":
 		return c.alone(func(*engine.DirLock) error { return c.join(ctx) })
 	case "leave":
-		return c.alone(func(*engine.DirLock) error { return c.leave(ctx) })
+		return c.alone(func(*engine.DirLock) error {
+			if err := c.leave(ctx); err != nil {
+				return err
+			}
+			return membership.Over(c.cfg.Data)
+		})
 	case "void":
 		return c.alone(func(*engine.DirLock) error { return c.void(ctx) })
 	case "doctor":
 		return c.doctor(ctx)
+	case "recover":
+		return c.recover(ctx)
 	case "show":
 		return c.show(ctx)
 	}
@@ -219,9 +237,7 @@ func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, comm
 func (c *clusterCommand) join(ctx context.Context) error {
 	dir := c.cfg.Data
 	path := engine.File(dir)
-	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb, Resumed: func(bytes int64) {
-		fmt.Fprintf(c.Stdout, "%d bytes of the database are here already: the rest is fetched\n", bytes)
-	}}
+	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb}
 	if c.verb == "rejoin" {
 		j.Aside = membership.Aside()
 	} else {

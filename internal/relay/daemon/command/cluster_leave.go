@@ -29,6 +29,14 @@ func (c *clusterCommand) leave(ctx context.Context) error {
 			fmt.Fprintf(c.Stderr, "the others could not be told (%v): they count this node for half an hour, or until engramd cluster remove %s there\n", err, membership.Name(c.cfg))
 		}
 	}
+	return c.standAlone(ctx)
+}
+
+// standAlone is leave without a word to the others.
+func (c *clusterCommand) standAlone(ctx context.Context) error {
+	if err := os.Remove(filepath.Join(c.cfg.Data, membership.PastFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err // its numbers mean something else in another log
+	}
 	err := keyfile.Remove(filepath.Join(c.cfg.Data, membership.File))
 	none := errors.Is(err, os.ErrNotExist)
 	if err != nil && !none {

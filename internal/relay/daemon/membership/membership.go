@@ -101,7 +101,10 @@ func (id Identity) Save(dir string) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, File)
+	return save(filepath.Join(dir, File), text)
+}
+
+func save(path string, text []byte) (err error) {
 	if err = keyfile.Create(path, text); errors.Is(err, fs.ErrExist) {
 		if err = keyfile.Stage(path, text); err == nil {
 			err = keyfile.Switch(path)

@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 )
 
-// pastFile has the hashes of what a node has read, of the newest million numbers: each
+// PastFile has the hashes of what a node has read, of the newest million numbers: each
 // with its number, at a place of its own. It is not synced: what it lacks is unknown.
 const (
-	pastFile = "cluster.past"
+	PastFile = "cluster.past"
 	pastSlot = 8 + 16
 	pastMost = 1 << 20
 )
@@ -19,7 +19,7 @@ type Past struct{ f *os.File }
 
 // OpenPast opens the one of a data folder, or makes it.
 func OpenPast(dir string) (*Past, error) {
-	f, err := os.OpenFile(filepath.Join(dir, pastFile), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, PastFile), os.O_RDWR|os.O_CREATE, 0o600)
 	return &Past{f}, err
 }
 

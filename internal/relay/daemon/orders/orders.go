@@ -16,6 +16,7 @@ const (
 	Configure    = "cluster configure"
 	Raise        = "cluster raise"
 	Remove       = "cluster remove"
+	Recover      = "cluster recover" // a halted node lends its folder, as long as the client listens
 	ClockAccept  = "clock accept"
 	Delete       = "delete"
 	RotateMaster = "master-key rotate"

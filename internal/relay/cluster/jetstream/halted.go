@@ -1,0 +1,114 @@
+package jetstream
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"engramd/internal/relay/cluster"
+)
+
+// A halted node gives its database to `engramd cluster recover` on another one's
+// machine, and to nobody else: who joins asks under other subjects.
+
+// Halted returns the ids of the halted nodes that answer: those whose connections have
+// Options.Halted, as this one has.
+func (c *side) Halted(ctx context.Context) (ids []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, findLimit)
+	defer cancel()
+	inbox := nats.NewInbox()
+	sub, err := c.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, fmt.Errorf("look for halted nodes: %w", err)
+	}
+	defer sub.Unsubscribe() //nolint:errcheck // it fails if the connection is closed
+	ask := nats.NewMsg(c.peers() + ".find")
+	ask.Reply = inbox
+	ask.Header.Set(fromHeader, c.id)
+	if err := c.nc.PublishMsg(ask); err != nil {
+		return nil, fmt.Errorf("look for halted nodes: %w", err)
+	}
+	for seen := map[string]bool{}; len(ids) < mostHalted; {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			break
+		}
+		id := string(m.Data)
+		if _, err := hex.DecodeString(id); err == nil && len(id) == len(c.id) && !seen[id] {
+			seen[id], ids = true, append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
+// mostHalted is how many are looked at.
+const mostHalted = 64
+
+// FetchFrom is Fetch from one of them.
+func (c *side) FetchFrom(ctx context.Context, peer string, w io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, transferLimit)
+	defer cancel()
+	asked, done := context.WithTimeout(ctx, chunkLimit)
+	defer done()
+	answer, err := c.nc.RequestWithContext(asked, c.peers()+"."+peer+".begin", nil)
+	if err != nil || len(answer.Data) == 0 {
+		return ErrNoPeer
+	}
+	return c.transfer(ctx, peer, string(answer.Data), w)
+}
+
+// Whose returns which cluster the log is of, by its first message, and where it ends;
+// the zero id if there is no stream, or an empty one.
+func (c *Conn) Whose(ctx context.Context) (id cluster.ClusterID, last uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Patience)
+	defer cancel()
+	first, last, err := c.Bounds(ctx)
+	if missing(err) {
+		return id, 0, nil
+	}
+	if err != nil || first > last {
+		return id, last, err
+	}
+	err = c.Read(ctx, first, func(m cluster.Message) (err error) {
+		id, err = cluster.Of(m.Data)
+		return cmp.Or(err, errThere)
+	})
+	if errors.Is(err, errThere) {
+		err = nil
+	}
+	return id, last, err
+}
+
+var errThere = errors.New("there")
+
+// Grows reports whether a message enters behind a number while it looks: nodes that
+// work say in each such time that they live.
+func (c *Conn) Grows(ctx context.Context, last uint64, within time.Duration) (bool, error) {
+	looking, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err := c.Read(looking, last+1, func(cluster.Message) error { return errThere })
+	switch {
+	case errors.Is(err, errThere):
+		return true, nil
+	case looking.Err() != nil && ctx.Err() == nil:
+		return false, nil
+	}
+	return false, err
+}
+
+// Remove removes the stream with all that is in it, if there is one.
+func (c *Conn) Remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Patience)
+	defer cancel()
+	if err := c.js.DeleteStream(ctx, c.o.Stream); err != nil && !missing(err) {
+		return fmt.Errorf("remove the stream %s, or have it removed by who may, and go on: %w", c.o.Stream, err)
+	}
+	c.created.Store(0) // the next one is another
+	return nil
+}
