@@ -117,6 +117,12 @@ type Faults struct {
 	StrikeTheIdle  bool // who leads strikes out by a log that nobody uses
 	AgainUnasked   bool // who was struck out joins again whatever others have read
 	AgainOften     bool // and as often as it is struck out
+	AnyQuestion    bool // an answer may be about any question
+	AnyBoot        bool // and of any boot of its member
+	BelowDurable   bool // and say less than what is durable there
+	AnyEnd         bool // and more than there can be
+	SameMembers    bool // who has become a member since a question was asked is not asked
+	AckUnknown     bool // a new member acknowledges before others know it
 }
 
 // skipEvery is how many commands of other nodes there are for each that

@@ -77,6 +77,7 @@ func out(s *state, i int) Answer {
 	s.struck = append(s.struck, s.members[i].id)
 	s.struck = s.struck[max(0, len(s.struck)-mostStruck):]
 	s.members = slices.Delete(s.members, i, i+1)
+	introduce(s)
 	return Answer{}
 }
 

@@ -123,7 +123,7 @@ func (n *Node) Durable() {
 		n.steps = nil
 	}
 	n.emptied.give()
-	n.progress(n.applied)
+	progress(n)
 	applied, lag := n.applied(), n.clock(n.o.Clock()).Sub(time.Unix(0, n.durable.time))
 	stop := n.durable.disagreement()
 	n.mu.Unlock()

@@ -70,6 +70,6 @@ func hold(ctx context.Context, n *Node) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.held, n.vote, n.cleared = 0, false, s.number
-	n.progress(n.applied)
+	progress(n)
 	return nil
 }

@@ -220,6 +220,20 @@ func FuzzParseMessage(f *testing.F) {
 	})
 }
 
+func FuzzAsk(f *testing.F) {
+	q := question{ClusterID{1}, node("a"), 2, 300}
+	f.Add(q.append(nil))
+	f.Add(answer{q, node("b"), 4, 1 << 40}.append(nil))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if q, err := parseQuestion(raw); err == nil && !bytes.Equal(q.append(nil), raw) {
+			t.Fatalf("%x is read as %+v", raw, q)
+		}
+		if a, err := parseAnswer(raw); err == nil && !bytes.Equal(a.append(nil), raw) {
+			t.Fatalf("%x is read as %+v", raw, a)
+		}
+	})
+}
+
 func FuzzState(f *testing.F) {
 	f.Add(sampleState().marshal())
 	f.Add(provenState().marshal())

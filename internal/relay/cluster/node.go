@@ -70,7 +70,7 @@ func New(o Options) (*Node, error) {
 	s.faults = o.Faults
 	n := &Node{
 		o: o, log: o.Log, position: position{seen: s, durable: s.clone(), base: o.Clock()},
-		signals: make(signals, 1), emptied: make(signals, 1), done: make(chan struct{}), inbox: inbox{room: make(chan struct{})},
+		signals: make(signals, 1), emptied: make(signals, 1), done: make(chan struct{}), reads: reads{questions: make(signals, 1)}, inbox: inbox{room: make(chan struct{})},
 	}
 	if o.Boot == 0 {
 		return n, errors.New("a node needs the number of its boot")
@@ -99,6 +99,7 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 	})
 	all.Go(func() { n.send(ctx) })
+	all.Go(func() { ask(ctx, n) })
 	all.Go(func() { keep(ctx, n) })
 	all.Go(func() { lose(ctx, n) })
 	all.Go(func() { trim(ctx, n) })

@@ -31,9 +31,12 @@ type Options struct {
 	Clock     func() time.Time // of the machine, default time.Now: its monotonic part carries the log's time on
 	// Trusts says whether what Clock shows may be told the others, who make the log's
 	// time of it; default: it may. Neither it nor Confirmed is called under a lock of the node.
-	Trusts   func(time.Time) bool
-	Logger   *slog.Logger
-	Observe  Observer      // may be nil
+	Trusts  func(time.Time) bool
+	Logger  *slog.Logger
+	Observe Observer // may be nil
+	// Ask hands a question to all other nodes (AnswerTo), and what they answer comes
+	// back to Hear, as best as can be. Without it Latest appends.
+	Ask      func(question []byte)
 	Patience time.Duration // how long a command may be on its way until its sender is told ErrUnknown; default 10 s
 	// Configured is called when a Configure was executed, before the store
 	// executes the commands of a later transaction. It must not wait for the store.

@@ -57,7 +57,8 @@ func (n *Node) message(ctx context.Context, m Message) error {
 	n.base = now
 	ahead, at := n.offset(now), n.seen.number
 	hash, noted := n.seen.trail.at(at, at)
-	n.progress(n.applied)
+	meet(n)
+	progress(n)
 	n.turnBack()
 	n.mu.Unlock()
 	for _, f := range r.failed {
@@ -215,7 +216,7 @@ func (r *reading) self() error {
 	if r.own = r.arrived(r.from.counter); r.own == nil {
 		return nil
 	}
-	r.reached(r.own.waiters, r.m.Number, nil)
+	r.reached(r.own.waiters, r.m.Number, nil, nil)
 	r.own.waiters = nil
 	r.signals.give()
 	if !bytes.Equal(r.own.raw, r.m.Data) {

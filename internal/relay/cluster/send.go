@@ -17,7 +17,8 @@ type sending struct {
 	cursor    int      // how many of them were appended since the last turning back
 	turning   bool     // a timer runs, and then the cursor goes back to the first
 	backoff   time.Duration
-	announced bool // Join was taken: other nodes know of this boot
+	announced bool // Join was taken: who reads on knows of this boot
+	met       bool // and enough others know this member (introduce)
 }
 
 // batch is a message on its way to the log.
@@ -107,7 +108,7 @@ func (n *Node) sendOne() bool {
 		n.appendBatch(b)
 		return true
 	}
-	if (n.vote || len(n.waiting) > 0) && !n.marking {
+	if (n.vote || n.met && len(n.waiting) > 0) && !n.marking {
 		n.appendMark(clock)
 		return true
 	}
@@ -120,7 +121,7 @@ func (s *sending) mayBegin() bool {
 	if s.afoot >= mostAfoot {
 		return false
 	}
-	return len(s.unread) == 0 || s.announced && len(s.unread) < mostUnread && s.bytes < mostUnreadBytes
+	return s.met && len(s.unread) < mostUnread && s.bytes < mostUnreadBytes
 }
 
 // appendBatch appends a batch, and unlocks. Only who appends it for the first
@@ -130,7 +131,7 @@ func (n *Node) appendBatch(b *batch) {
 	b.appends++
 	b.away, b.failed, b.number = true, false, 0
 	again, turn, read := b.appends > 1, b.appends, n.seen.number
-	if !again {
+	if !again && n.met {
 		b.waiters, n.waiting = n.waiting, nil
 	}
 	n.mu.Unlock()
@@ -146,7 +147,7 @@ func (n *Node) appendBatch(b *batch) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		if turn == 1 {
-			n.reached(b.waiters, number, err)
+			n.reached(b.waiters, number, nil, err)
 			b.waiters = nil
 		}
 		if b.appends == turn {
@@ -186,7 +187,7 @@ func (n *Node) appendMark(clock int64) {
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.reached(waiters, number, err)
+		n.reached(waiters, number, nil, err)
 		if err != nil {
 			n.vote = vote && n.held > 0
 			time.AfterFunc(markBackoff, func() {

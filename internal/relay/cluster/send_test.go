@@ -96,7 +96,7 @@ func TestReadsWaitForNewAppendsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.sendOne()
-	n.waiting = []*waiter{{done: make(chan struct{})}}
+	n.met, n.waiting = true, []*waiter{{done: make(chan struct{})}}
 	n.cursor = 0
 	n.sendOne()
 	if len(log.done) != 2 || len(n.waiting) != 1 {

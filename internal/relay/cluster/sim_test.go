@@ -52,8 +52,12 @@ func simulate(seed uint64, long time.Duration, faults Faults) []string {
 	s.log = NewMemory(func() time.Time { return time.Now().Add(-time.Duration(unsteady.IntN(2000)) * time.Millisecond) })
 	ctx, stop := context.WithCancel(context.Background())
 	s.ctx = ctx
+	k := &asks{rng: s.rng(700)}
 	for i, name := range []string{"a", "b", "c"} {
 		s.hosts = append(s.hosts, s.host(i, name, faults))
+		if seed/2%2 == 1 {
+			k.join(s.hosts[i])
+		}
 	}
 	for i, h := range s.hosts {
 		if _, err := h.start(); err != nil {
@@ -277,9 +281,11 @@ func (s *sim) trouble(long time.Duration) {
 	}
 }
 
-// settle waits until all nodes show the same, for a minute.
+// settle waits until all nodes have shown the same for 5 s, a minute at most: what
+// was sent before may still be on its way.
 func (s *sim) settle() {
 	var last string
+	same := 0
 	for range 600 {
 		time.Sleep(100 * time.Millisecond)
 		lens := make([]string, 0, len(s.hosts))
@@ -290,9 +296,11 @@ func (s *sim) settle() {
 			lens = append(lens, fmt.Sprint(len(h.disk.copyRows())))
 		}
 		if now := strings.Join(lens, " "); len(lens) == len(s.hosts) && now == last && lens[0] == lens[1] && lens[1] == lens[2] {
-			return
+			if same++; same == 50 {
+				return
+			}
 		} else {
-			last = now
+			last, same = now, 0
 		}
 	}
 	s.problem("the nodes did not settle: rows %s", last)

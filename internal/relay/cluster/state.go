@@ -54,6 +54,7 @@ type member struct {
 	agreed   uint64    // up to where it said to have read this log
 	differs  bool      // it has read another one
 	silenced bool      // and a majority has not: it has no say
+	fresh    uint64    // the message of its Join, until others know it (introduce)
 }
 
 // leaseState says who leads.
@@ -131,6 +132,7 @@ func (s *state) pass(h *header, number uint64, at int64) {
 		s.trail.extend(number, at, h.sum)
 		s.hear(h)
 		s.settle()
+		introduce(s)
 		at = bounded(s, at)
 	}
 	s.time = max(s.time, at)
@@ -146,10 +148,14 @@ func (s *state) Take(h header, number uint64, at int64) verdict {
 	}
 	i, found := s.find(h.node)
 	if !found {
-		s.members = slices.Insert(s.members, i, member{id: h.node, name: h.join.Name, version: h.join.Version})
+		m := member{id: h.node, name: h.join.Name, version: h.join.Version}
 		if s.version >= proofVersion {
-			s.members[i].last = s.number
+			m.last = s.number
+			if len(s.members) > 0 {
+				m.fresh = s.number
+			}
 		}
+		s.members = slices.Insert(s.members, i, m)
 	}
 	m := &s.members[i]
 	m.boot, m.counter, m.heard = h.boot, h.counter, s.time

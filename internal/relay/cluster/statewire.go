@@ -67,7 +67,7 @@ func appendProof(b []byte, s *state) []byte {
 		}
 		b = binary.AppendUvarint(b, uint64(m.clock))
 		b = binary.AppendUvarint(binary.AppendUvarint(b, m.read), m.agreed)
-		b = append(b, oneIf(m.differs), oneIf(m.silenced))
+		b = binary.AppendUvarint(append(b, oneIf(m.differs), oneIf(m.silenced)), m.fresh)
 	}
 	b = append(append(b, s.trail.hash[:]...), s.trail.before[:]...)
 	b = appendList(b, s.trail.last, func(b []byte, h trailHash) []byte { return append(b, h[:]...) })
@@ -86,7 +86,7 @@ func (r *reader) proof(s *state) {
 			m.beats[j] = r.Uvarint()
 		}
 		m.clock = int64(r.count(latestClock))
-		m.read, m.agreed, m.differs, m.silenced = r.Uvarint(), r.Uvarint(), r.bool(), r.bool()
+		m.read, m.agreed, m.differs, m.silenced, m.fresh = r.Uvarint(), r.Uvarint(), r.bool(), r.bool(), r.Uvarint()
 	}
 	s.trail.hash, s.trail.before = r.hash(), r.hash()
 	s.trail.last = readList(r, mostTrail, func() (h trailHash) {

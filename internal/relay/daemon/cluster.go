@@ -118,6 +118,9 @@ func (m *member) run(ctx context.Context) error {
 		return nil
 	}
 	node := m.node.Load()
+	if err := m.answer(node); err != nil {
+		return err
+	}
 	inner, cancel := context.WithCancel(context.Background())
 	m.cancel, m.stopped = cancel, make(chan struct{})
 	go func() {

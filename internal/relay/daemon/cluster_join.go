@@ -49,7 +49,8 @@ func (m *member) join(ctx context.Context, cfg *config.Config, s *sqlite.Store, 
 	node, err := cluster.New(cluster.Options{
 		Log: m.conn, ClusterID: m.me.Cluster, NodeID: m.me.Node, Name: m.name, Boot: m.me.Boot, Version: membership.Version,
 		State: state, Executor: s, Clock: m.machine, Confirmed: m.clock.Confirmed, Trusts: m.clock.Trusts,
-		Logger: m.log, Observe: m.metrics.ClusterLog, Configured: r.configured, Faults: clusterFaults(m.env), Past: past,
+		Logger: m.log, Observe: m.metrics.ClusterLog, Configured: r.configured,
+		Ask: func(question []byte) { m.say(readQuestions, question) }, Faults: clusterFaults(m.env), Past: past,
 	})
 	if err != nil {
 		return err
