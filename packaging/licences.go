@@ -32,6 +32,9 @@ func (r *release) licences(p program) ([]byte, error) {
 	// The owner's page, which both programs have in them.
 	_, page, _ := bytes.Cut(r.page, []byte("\n=="))
 	fmt.Fprintf(&out, "\n==%s", page)
+	if p.name == "engramctl" { // cobra, above, has the text of the Apache License
+		fmt.Fprintf(&out, "\n== %s\n", bytes.TrimSpace(r.matrix))
+	}
 	if p.name == "engramd" {
 		fmt.Fprintf(&out, "\n== libsecp256k1, inside github.com/nbd-wtf/go-nostr\n\n%s\n", bytes.TrimSpace(asset("licences/libsecp256k1.txt")))
 		fmt.Fprintf(&out, "\n== %s\n\nGNU Lesser General Public License, version 2.1 or later. It is linked\nstatically; the source of engramd and its Makefile link it with another one.\n\n%s\n",

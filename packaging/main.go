@@ -35,6 +35,7 @@ type release struct {
 	unit    []byte // engramd's systemd unit
 	config  []byte // engramd's example configuration
 	page    []byte // licences of what is in the owner's page
+	matrix  []byte // what engramctl's matrix of meaning was made of
 
 	programs []program
 	folder   string
@@ -92,6 +93,8 @@ func (r *release) readRepository(root string) error {
 		"docs/engramd.example.toml":    &r.config,
 
 		"internal/web/dist/licences.txt": &r.page,
+
+		"internal/memory/meaning/matrix/NOTICE.txt": &r.matrix,
 	} {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {

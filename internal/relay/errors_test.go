@@ -24,6 +24,7 @@ func TestRefusalOf(t *testing.T) {
 		{errGuessed, "rate-limited: " + store.GuessedText},
 		{fmt.Errorf("page: %w", store.ErrTimeout), "error: the query took too long, narrow the filter"},
 		{store.ErrClosed, "error: the relay is shutting down"},
+		{fmt.Errorf("put: %w", store.ErrUnanswered), "error: the log of this relay's nodes does not answer: it is not known whether this was stored; send it again"},
 		{errors.New("/var/lib/engramd: no space"), "error: the relay could not read or write its store"},
 	} {
 		if got := RefusalOf(c.err); got.Error() != c.want {

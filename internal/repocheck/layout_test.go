@@ -82,7 +82,7 @@ var only = map[string][]string{
 	"github.com/blevesearch/snowballstem":                     {"memory/recall"},
 	"github.com/zalando/go-keyring":                           {"platform/keychain"},
 	"golang.org/x/net/idna":                                   {"relay"},
-	"golang.org/x/text/unicode/norm":                          {"memory/recall", "memory/folder", "memory/quote"},
+	"golang.org/x/text/unicode/norm":                          {"memory/recall", "memory/folder", "memory/quote", "memory/meaning/matrix"},
 	"github.com/nats-io/nats.go":                              {"relay/notify", "relay/cluster/jetstream"},
 	"github.com/nats-io/nats.go/jetstream":                    {"relay/cluster/jetstream"},
 	"github.com/prometheus/client_golang/prometheus":          {"relay/metrics"},

@@ -7,6 +7,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,13 +82,20 @@ func peer(t *testing.T, conn *jetstream.Conn, temp string, backup func(path stri
 // fetch fetches a backup as soon as a peer serves one.
 func fetch(t *testing.T, r *rig.Rig, conn *jetstream.Conn, w io.Writer) (err error) {
 	t.Helper()
+	from := ""
 	r.Until("a peer is there", wait, func() error {
-		if err = conn.Fetch(t.Context(), w); errors.Is(err, jetstream.ErrNoPeer) {
-			return err
-		}
-		return nil
+		from, err = conn.Begin(t.Context())
+		return err
 	})
-	return err
+	return conn.Fetch(t.Context(), from, to(w))
+}
+
+// to is a file without anything in it.
+func to(w io.Writer) io.ReadWriter {
+	return struct {
+		io.Reader
+		io.Writer
+	}{strings.NewReader(""), w}
 }
 
 func empty(t *testing.T, folder string) {
@@ -101,7 +111,7 @@ func TestBackup(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
 	giver, taker, temp := open(t, r.Client().Options()), open(t, r.Client().Options()), t.TempDir()
-	if err := taker.Fetch(t.Context(), io.Discard); !errors.Is(err, jetstream.ErrNoPeer) {
+	if _, err := taker.Begin(t.Context()); !errors.Is(err, jetstream.ErrNoPeer) {
 		t.Errorf("nobody serves: %v", err)
 	}
 	content := make([]byte, 5<<20+123)
@@ -118,18 +128,18 @@ func TestBackup(t *testing.T) {
 		return os.WriteFile(path, content, 0o600)
 	})
 	first := make(chan error, 1)
-	var to bytes.Buffer
-	go func() { first <- fetch(t, r, taker, &to) }()
+	var got bytes.Buffer
+	go func() { first <- fetch(t, r, taker, &got) }()
 	<-making
-	if err := giver.Fetch(t.Context(), io.Discard); !errors.Is(err, jetstream.ErrNoPeer) {
+	if _, err := giver.Begin(t.Context()); !errors.Is(err, jetstream.ErrNoPeer) {
 		t.Errorf("the only peer is the node itself: %v", err)
 	}
-	if err := open(t, r.Client().Options()).Fetch(t.Context(), io.Discard); !errors.Is(err, jetstream.ErrNoPeer) {
+	if _, err := open(t, r.Client().Options()).Begin(t.Context()); !errors.Is(err, jetstream.ErrNoPeer) {
 		t.Errorf("the peer is busy: %v", err)
 	}
 	close(made)
-	if err := <-first; err != nil || !bytes.Equal(to.Bytes(), content) {
-		t.Errorf("%d of %d bytes came; %v", to.Len(), len(content), err)
+	if err := <-first; err != nil || !bytes.Equal(got.Bytes(), content) {
+		t.Errorf("%d of %d bytes came; %v", got.Len(), len(content), err)
 	}
 	stop()
 	empty(t, temp)
@@ -155,6 +165,91 @@ func (h *halfWay) Write(p []byte) (int, error) {
 		h.then = nil
 	}
 	return len(p), nil
+}
+
+// A receiver that was interrupted goes on where it was, and the log is held from before
+// the backup is made until it had time to join. One that lost what came begins again.
+func TestBackupGoesOn(t *testing.T) {
+	t.Parallel()
+	r := rig.Start(t, nil)
+	giver, taker := open(t, r.Client().Options()), open(t, r.Client().Options())
+	content := make([]byte, 3<<20)
+	for i := range content {
+		content[i] = byte(rand.Uint32())
+	}
+	var held atomic.Int32
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- giver.Serve(ctx, jetstream.Peer{
+			Temp: t.TempDir(), Full: func(context.Context) bool { return false },
+			Hold: func() func() { held.Add(1); return func() { held.Add(-1) } },
+			Backup: func(_ context.Context, path string) error {
+				if held.Load() != 1 {
+					t.Errorf("%d holds while a backup is made", held.Load())
+				}
+				return os.WriteFile(path, content, 0o600)
+			},
+		})
+	}()
+	var from string
+	r.Until("a peer is there", wait, func() (err error) {
+		from, err = taker.Begin(t.Context())
+		return err
+	})
+	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	full := errors.New("killed")
+	if err := taker.Fetch(t.Context(), from, struct {
+		io.Reader
+		io.Writer
+	}{f, &short{f, 1 << 20, full}}); !errors.Is(err, full) || errors.Is(err, jetstream.ErrTransfer) {
+		t.Fatalf("interrupted: %v", err)
+	}
+	again, asked := open(t, r.Client().Options()), &counted{}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Fetch(t.Context(), from, struct {
+		io.Reader
+		io.Writer
+	}{f, io.MultiWriter(f, asked)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, content) || asked.n != 2<<20 {
+		t.Errorf("%d bytes, of which %d came later; %v", len(got), asked.n, err)
+	}
+	if held.Load() != 1 {
+		t.Errorf("%d holds while a node that has a backup is to join", held.Load())
+	}
+	if err := again.Fetch(t.Context(), from, to(io.Discard)); !errors.Is(err, jetstream.ErrTransfer) {
+		t.Errorf("once more: %v", err)
+	}
+	cancel()
+	if err := <-ended; err != nil || held.Load() != 0 {
+		t.Errorf("%d holds at the end, %v", held.Load(), err)
+	}
+}
+
+type counted struct{ n int }
+
+func (c *counted) Write(p []byte) (int, error) { c.n += len(p); return len(p), nil }
+
+// short takes so many bytes.
+type short struct {
+	io.Writer
+	left int
+	err  error
+}
+
+func (s *short) Write(p []byte) (int, error) {
+	if s.left -= len(p); s.left < 0 {
+		return 0, s.err
+	}
+	return s.Writer.Write(p)
 }
 
 // A peer that dies half-way is an error in bounded time; a short interruption

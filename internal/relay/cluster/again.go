@@ -31,6 +31,29 @@ func HashAt(n *Node, number uint64) (hash [16]byte, known bool) {
 	return hash, known
 }
 
+// Hold keeps the log from being trimmed beyond what a node has executed now, until release
+// is called: the node reports no more meanwhile.
+func Hold(n *Node) (release func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at := reported(n)
+	n.holds = append(n.holds, &at)
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.holds = slices.DeleteFunc(n.holds, func(h *uint64) bool { return h == &at })
+	}
+}
+
+// reported is up to which message a node says that its database is durable.
+func reported(n *Node) uint64 {
+	number := n.durable.following() - 1
+	for _, at := range n.holds {
+		number = min(number, *at)
+	}
+	return number
+}
+
 // Removed reports whether somebody has taken a node out (Remove), as far as that is known.
 func Removed(n *Node, id NodeID) bool {
 	n.mu.Lock()

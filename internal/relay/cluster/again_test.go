@@ -249,3 +249,46 @@ func TestSitesFindEveryFault(t *testing.T) {
 		})
 	}
 }
+
+// The log is not trimmed beyond a backup that a node gives, until that is over.
+func TestTheLogIsHeldForWhoJoins(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		log, list := hosts(t, "a", "b")
+		write := func(hours int) {
+			for i := range hours * 60 {
+				mustPut(t, list[0].up(), fmt.Sprint(log.Len(), i))
+				time.Sleep(time.Minute)
+			}
+		}
+		first := func() uint64 {
+			log.mu.Lock()
+			defer log.mu.Unlock()
+			return log.first
+		}
+		write(2)
+		if first() == 1 {
+			t.Fatal("nothing is trimmed")
+		}
+		release := Hold(list[1].up())
+		another := Hold(list[1].up())
+		place, err := Inspect(list[1].disk.state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newHost(log, "c", 9)
+		c.disk.rows, c.disk.state = list[1].disk.copyRows(), list[1].disk.state
+		write(3)
+		another()
+		write(1)
+		if first() > place.At.Number+1 {
+			t.Errorf("the log begins at %d, and a backup goes up to %d", first(), place.At.Number)
+		}
+		t.Cleanup(c.kill)
+		mustPut(t, begin(t, c), "c has joined")
+		release()
+		write(2)
+		if first() <= place.At.Number+1 {
+			t.Errorf("the log begins at %d still", first())
+		}
+	})
+}

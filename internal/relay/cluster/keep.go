@@ -64,7 +64,7 @@ func (k *keeper) due() (out []Command) {
 		out = append(out, c)
 		return true
 	}
-	if now.Sub(k.beat) >= beatEvery && say(Heartbeat{Version: k.o.Version, Durable: k.durable.following() - 1}) {
+	if now.Sub(k.beat) >= beatEvery && say(Heartbeat{Version: k.o.Version, Durable: reported(k.Node)}) {
 		k.beat = now
 	}
 	reports := chain{checks: k.durable.chain.checks, reports: k.seen.chain.reports}

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"engramd/internal/relay/store"
 )
 
 // Log is an ordered durable log that several nodes append to and read.
@@ -44,7 +46,7 @@ var (
 	// more: it must join again.
 	ErrTrimmed = errors.New("the log does not go back as far as this node's database")
 	// ErrUnknown means that it is not known whether something entered the log.
-	ErrUnknown = errors.New("the log did not answer in time: it is not known what became of this")
+	ErrUnknown = store.ErrUnanswered
 	// ErrStopped means that this node executes no more commands.
 	ErrStopped = errors.New("this node has left the order of commands")
 )

@@ -27,9 +27,10 @@ type Node struct {
 	sending
 	reads
 	vigil
-	missed  sender  // of which batches were never read here
-	emptied signals // steps were executed
-	skipped int     // of Faults.SkipACommand
+	holds   []*uint64 // numbers beyond which the log is not to be trimmed
+	missed  sender    // of which batches were never read here
+	emptied signals   // steps were executed
+	skipped int       // of Faults.SkipACommand
 }
 
 var _ store.Sequencer = (*Node)(nil)

@@ -108,9 +108,6 @@ func again(ctx context.Context, c *common, cfg *config.Config) (err error) {
 	if err := cluster.Again(was, hashes, id.Again, now, clusterFaults(c.env)); err != nil {
 		return err
 	}
-	if free := freeBytes(cfg.Data); free < size {
-		return fmt.Errorf("%d bytes are free, and another node's database has %d: make room, and start it again", free, size)
-	}
 	join := membership.Joining{
 		Conn: conn, Dir: cfg.Data, Command: membership.Serving, Again: now, Aside: membership.Aside(),
 		Fits: func(p cluster.Place) error {
@@ -119,6 +116,9 @@ func again(ctx context.Context, c *common, cfg *config.Config) (err error) {
 			}
 			return nil
 		},
+	}
+	if free := freeBytes(cfg.Data) + join.Here(); free < size {
+		return fmt.Errorf("%d bytes are free, and another node's database has %d: make room, and start it again", free, size)
 	}
 	if _, _, err := join.Join(ctx); err != nil {
 		return err

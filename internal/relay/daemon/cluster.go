@@ -196,7 +196,10 @@ func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) 
 			})
 		}),
 		begin(inner, func(ctx context.Context) {
-			err := m.conn.Serve(ctx, jetstream.Peer{Temp: m.dir, Backup: s.Backup})
+			err := m.conn.Serve(ctx, jetstream.Peer{
+				Temp: m.dir, Backup: s.Backup, Full: m.conn.HalfFull,
+				Hold: func() (release func()) { return cluster.Hold(m.node.Load()) },
+			})
 			if err != nil && ctx.Err() == nil {
 				m.log.Error("no backups are given to nodes that join", "err", err)
 			}

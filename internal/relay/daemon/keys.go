@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"engramd/internal/client"
 	"engramd/internal/relay/config"
@@ -38,7 +40,7 @@ func (k *ownKeys) open(ctx context.Context, cfg *config.Config) error {
 	}
 	if len(known) > 0 {
 		if err := keys.Look(o, known[0].PubKey); err != nil {
-			return err
+			return k.ofAll(err, cfg.Data)
 		}
 	}
 	before, err := k.openVault(ctx, cfg)
@@ -58,6 +60,17 @@ func (k *ownKeys) open(ctx context.Context, cfg *config.Config) error {
 		k.log.Warn("former relay keys that are not needed any more stay in the file", "err", err)
 	}
 	return nil
+}
+
+// ofAll says of a key that is not the database's what to do where other nodes have it: a
+// new one would be theirs no more.
+func (k *ownKeys) ofAll(err error, dir string) error {
+	for _, why := range []error{keys.ErrLost, keys.ErrOther} {
+		if errors.Is(err, why) && !k.lead.alone() {
+			return fmt.Errorf("%w: all nodes have the same one: copy relay.key and master.key of another node into %s (docs/cluster.md)", why, dir)
+		}
+	}
+	return err
 }
 
 // identityOf returns a key of the relay as one that asks other relays.

@@ -1,12 +1,16 @@
 package daemon
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/keys"
 	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/engine"
 )
@@ -38,5 +42,18 @@ func TestNodesHaveOneMasterKey(t *testing.T) {
 		if _, err := vault.Open(o); (err != nil) != clustered {
 			t.Errorf("a node: %v, %v", clustered, err)
 		}
+	}
+}
+
+// Where other nodes have the key, nobody is told to make another one.
+func TestAKeyThatOtherNodesHave(t *testing.T) {
+	lost := fmt.Errorf("relay.key: %w: engramd relay-key adopt --lost makes another one", keys.ErrLost)
+	alone := &ownKeys{common: common{lead: &leadership{}}}
+	if err := alone.ofAll(lost, "data"); err != lost {
+		t.Errorf("alone: %v", err)
+	}
+	node := &ownKeys{common: common{lead: &leadership{leads: func() bool { return false }}}}
+	if err := node.ofAll(lost, "data"); !errors.Is(err, keys.ErrLost) || strings.Contains(err.Error(), "adopt") || !strings.Contains(err.Error(), "copy relay.key") {
+		t.Errorf("a node: %v", err)
 	}
 }

@@ -67,6 +67,9 @@ var (
 	// ErrTimeout means that a read took more than Options.QueryTimeout or the
 	// caller's deadline allowed.
 	ErrTimeout = errors.New("the query took too long")
+	// ErrUnanswered means that it is not known whether what was written entered the log
+	// that several stores execute.
+	ErrUnanswered = errors.New("the log did not answer in time: it is not known what became of this")
 	// ErrClosed means that the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly means that the store was opened with Options.ReadOnly.

@@ -1,6 +1,13 @@
 package nodes
 
-import "context"
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"engramd/internal/e2e/relaytest"
+)
 
 // Members is how many members a node's database knows.
 func (c *Cluster) Members(ctx context.Context, i int) (int, error) {
@@ -17,3 +24,24 @@ func (n *Node) JoinAgain() error {
 	n.command("rejoin")
 	return n.Start()
 }
+
+// JoinCutShort throws away the folder of a node that does not run, and has it join with
+// an empty one by a process that ends, by a signal, when a file of it gets too large.
+func (n *Node) JoinCutShort() (err error) {
+	bin, err := relaytest.Binary(n.build)
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(n.Data); err != nil {
+		return err
+	}
+	cmd := exec.Command("sh", "-c", `ulimit -f 4096; exec "$0" "$@"`, bin, "cluster", "join", "--config", n.config, "--data", n.Data)
+	cmd.Env = append(relaytest.CleanEnv(), n.env...)
+	if out, err := cmd.CombinedOutput(); err == nil {
+		return fmt.Errorf("it was not cut short: %s", out)
+	}
+	return nil
+}
+
+// CopyKeys is what the operator does for a node that joined.
+func (n *Node) CopyKeys(from *Node) { n.copyKeys(from) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,5 +84,33 @@ func TestWhoWasStruckOutJoinsAgain(t *testing.T) {
 	if err := gone.JoinAgain(); err != nil {
 		t.Fatal(err)
 	}
+	wantSame(t, c)
+}
+
+// TestJoinGoesOn: a join that was killed while it fetched goes on where it was, and until
+// then a start names it. Without the keys of the others a node is told to copy them.
+func TestJoinGoesOn(t *testing.T) {
+	t.Parallel()
+	c := nodes.Start(t, nodes.Options{Alone: true, Count: 2})
+	k, at, n := relaytest.NewKey(2127), c.Dial(0), c.Node(1)
+	for i := range 200 {
+		mustStore(t, at, note(k, fmt.Sprint(i, strings.Repeat("x", 50_000))))
+	}
+	n.Kill()
+	if err := n.JoinCutShort(); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Start(); err == nil || !n.Said("engramd cluster join was interrupted: run it again") {
+		t.Errorf("it starts in the middle of a join: %v", err)
+	}
+	if r := n.Run("join"); r.Code != 0 || !strings.Contains(string(r.Stdout), "bytes of the database are here already") {
+		t.Fatalf("%d %s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	if err := n.Start(); err == nil || !n.Said("copy relay.key and master.key of another node") || n.Said("adopt") {
+		t.Errorf("it starts without the keys: %v", err)
+	}
+	n.CopyKeys(c.Node(0))
+	n.MustStart()
+	mustStore(t, c.Dial(1), note(k, "after it"))
 	wantSame(t, c)
 }

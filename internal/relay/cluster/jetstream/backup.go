@@ -20,10 +20,19 @@ type backup struct {
 	id     string
 	cancel context.CancelFunc
 	idle   *time.Timer
-	made   chan struct{} // closed when what is below is there
-	file   *os.File      // without a name already
-	end    ending
-	err    error
+	asked  time.Time // by the receiver, the last time
+	// arrived says that the receiver has it all.
+	arrived bool
+	made    chan struct{} // closed when what is below is there
+	file    *os.File      // without a name already
+	end     ending
+	err     error
+}
+
+// giveUp ends it.
+func (b *backup) giveUp() {
+	b.idle.Stop()
+	b.cancel()
 }
 
 // make makes the file, and takes its name away: it is gone when it is closed.
@@ -55,6 +64,7 @@ func (s *serving) chunk(m *nats.Msg) {
 	b := s.now
 	if ok = ok && b != nil && b.id == q.ID; ok {
 		b.idle.Reset(idleLimit)
+		b.asked = time.Now()
 	}
 	s.mu.Unlock()
 	if !ok {

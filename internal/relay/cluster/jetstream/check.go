@@ -74,7 +74,7 @@ func (c *Conn) checkOnce(ctx context.Context) error {
 	_, info, err := c.info(ctx)
 	switch {
 	case missing(err):
-		return fmt.Errorf("%w: there is no stream %s: engramd cluster init makes it", ErrRefused, c.o.Stream)
+		return fmt.Errorf("%w: there is no stream %s: engramd cluster init makes that of a new cluster, and where it was lost the nodes begin again (docs/cluster.md, Beginning again)", ErrRefused, c.o.Stream)
 	case errors.Is(err, ErrReplaced):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,7 +17,7 @@ import (
 const (
 	findLimit  = 2 * time.Second // for the peers to answer
 	chunkLimit = 4 * time.Second // for one chunk; longer than makingWait
-	chunkTries = 4
+	chunkTries = 8
 )
 
 // Errors of Fetch.
@@ -26,29 +27,23 @@ var (
 	ErrTransfer = errors.New("the backup did not arrive whole")
 )
 
-// Fetch writes a backup of any other node that serves them to w. On an error what
-// was written is worthless: begin again with an empty file. The time it may take
-// is that of ctx, and an hour at most; a peer that is gone is noticed after about
-// a quarter of a minute.
-func (c *side) Fetch(ctx context.Context, w io.Writer) error {
+// Fetch fetches a backup that was begun to the end of f, which has what came of it
+// before. On ErrTransfer what is there is worthless: begin again with an empty file. On
+// another error go on with it. It may take as long as ctx allows, and a day at most; a
+// peer that is gone is noticed after about half a minute.
+func (c *side) Fetch(ctx context.Context, from string, f io.ReadWriter) error {
 	ctx, cancel := context.WithTimeout(ctx, transferLimit)
 	defer cancel()
-	peer, id, err := c.begin(ctx)
-	if err != nil {
-		return err
+	peer, id, ok := strings.Cut(from, ".")
+	if !ok || len(peer) != len(c.id) || id == "" {
+		return fmt.Errorf("%w: it was never begun", ErrTransfer)
 	}
-	return c.transfer(ctx, peer, id, w)
-}
-
-// transfer writes the backup that a peer has begun to w.
-func (c *side) transfer(ctx context.Context, peer, id string, w io.Writer) error {
-	own := c.peers() + "." + peer
-	defer func() {
-		text, _ := json.Marshal(question{ID: id}) // a string
-		_ = c.nc.Publish(own+".done", text)       // or the peer notices that nothing is asked for
-	}()
-	sum := sha256.New()
-	for offset := int64(0); ; {
+	own, sum := c.peers()+"."+peer, sha256.New()
+	offset, err := io.Copy(sum, f)
+	if err != nil {
+		return fmt.Errorf("read what has come of the backup: %w", err)
+	}
+	for {
 		state, data, err := c.chunk(ctx, own+".chunk", question{ID: id, Offset: offset})
 		if err != nil {
 			return err
@@ -57,7 +52,7 @@ func (c *side) transfer(ctx context.Context, peer, id string, w io.Writer) error
 		case stateMaking:
 			continue
 		case stateData:
-			if _, err := w.Write(data); err != nil {
+			if _, err := f.Write(data); err != nil {
 				return fmt.Errorf("write the backup: %w", err)
 			}
 			sum.Write(data)
@@ -67,6 +62,8 @@ func (c *side) transfer(ctx context.Context, peer, id string, w io.Writer) error
 			if err := json.Unmarshal(data, &end); err != nil || end.Size != offset || end.SHA256 != hex.EncodeToString(sum.Sum(nil)) {
 				return fmt.Errorf("%w: its sum is not that of the peer's", ErrTransfer)
 			}
+			text, _ := json.Marshal(question{ID: id}) // a string
+			_ = c.nc.Publish(own+".done", text)       // or the peer notices that nothing is asked for
 			return nil
 		default:
 			return fmt.Errorf("%w: %s", ErrTransfer, printable(data))
@@ -74,34 +71,35 @@ func (c *side) transfer(ctx context.Context, peer, id string, w io.Writer) error
 	}
 }
 
-// begin finds a peer and has it begin.
-func (c *side) begin(ctx context.Context) (peer, id string, err error) {
+// Begin has any other node that serves backups make one, and returns by what it is
+// fetched.
+func (c *side) Begin(ctx context.Context) (from string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, findLimit)
 	defer cancel()
 	inbox := nats.NewInbox()
 	sub, err := c.nc.SubscribeSync(inbox)
 	if err != nil {
-		return "", "", fmt.Errorf("look for peers: %w", err)
+		return "", fmt.Errorf("look for peers: %w", err)
 	}
 	defer sub.Unsubscribe() //nolint:errcheck // it fails if the connection is closed
 	ask := nats.NewMsg(c.peers() + ".find")
 	ask.Reply = inbox
 	ask.Header.Set(fromHeader, c.id)
 	if err := c.nc.PublishMsg(ask); err != nil {
-		return "", "", fmt.Errorf("look for peers: %w", err)
+		return "", fmt.Errorf("look for peers: %w", err)
 	}
 	for {
 		m, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			return "", "", ErrNoPeer
+			return "", ErrNoPeer
 		}
 		if len(m.Data) != len(c.id) {
 			continue
 		}
-		peer = string(m.Data)
+		peer := string(m.Data)
 		answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
 		if err == nil && len(answer.Data) == len(c.id) {
-			return peer, string(answer.Data), nil
+			return peer + "." + string(answer.Data), nil
 		}
 	}
 }

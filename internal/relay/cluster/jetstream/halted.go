@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -50,17 +49,15 @@ func (c *side) Halted(ctx context.Context) (ids []string, err error) {
 // mostHalted is how many are looked at.
 const mostHalted = 64
 
-// FetchFrom is Fetch from one of them.
-func (c *side) FetchFrom(ctx context.Context, peer string, w io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, transferLimit)
+// BeginAt is Begin at one of them.
+func (c *side) BeginAt(ctx context.Context, peer string) (from string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, chunkLimit)
 	defer cancel()
-	asked, done := context.WithTimeout(ctx, chunkLimit)
-	defer done()
-	answer, err := c.nc.RequestWithContext(asked, c.peers()+"."+peer+".begin", nil)
+	answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
 	if err != nil || len(answer.Data) == 0 {
-		return ErrNoPeer
+		return "", ErrNoPeer
 	}
-	return c.transfer(ctx, peer, string(answer.Data), w)
+	return peer + "." + string(answer.Data), nil
 }
 
 // Whose returns which cluster the log is of, by its first message, and where it ends;

@@ -15,8 +15,11 @@ import (
 
 const (
 	chunkSize     = 512 << 10
-	transferLimit = time.Hour        // for making a backup and handing it over
-	idleLimit     = 30 * time.Second // for a receiver's next question; the backup is given up
+	transferLimit = 24 * time.Hour   // for making a backup and handing it over
+	idleLimit     = time.Hour        // for a receiver's next question; the backup is given up
+	busyLimit     = 30 * time.Second // for the same, and another receiver may take the turn
+	joinLimit     = time.Hour        // for who has a backup to become a member
+	fullEvery     = time.Minute      // it is looked how full the log is
 	makingWait    = 2 * time.Second  // until a receiver is told that the backup is still being made
 	backupFolders = "engramd-backup-"
 
@@ -34,6 +37,10 @@ type Peer struct {
 	Temp string
 	// Backup makes a consistent backup, as a new file.
 	Backup func(ctx context.Context, path string) error
+	// Hold keeps the log from being trimmed beyond what the backup will have, until
+	// release is called; nil for none. Full reports whether the log has no room for that.
+	Hold func() (release func())
+	Full func(context.Context) bool
 }
 
 // question is what a receiver asks for, and ending what it gets at the end.
@@ -63,8 +70,8 @@ type serving struct {
 // instead, in the same account: a node that joins has to be let in there anyway,
 // and needs no address of another node, nor a second port with a second secret.
 //
-// One receiver is served at a time. It has an hour, and half a minute for each
-// next question.
+// One receiver is served at a time. It has a day, and an hour for each next question:
+// who was interrupted goes on where it was, unless another one came meanwhile.
 func (c *side) Serve(ctx context.Context, p Peer) error {
 	left, err := filepath.Glob(filepath.Join(p.Temp, backupFolders+"*"))
 	for _, folder := range left { // of a node that was killed
@@ -98,27 +105,37 @@ func (c *side) peers() string { return "engramd.peer." + c.stream }
 // found answers whoever looks for peers, except this connection itself.
 func (s *serving) found(m *nats.Msg) {
 	s.mu.Lock()
-	busy := s.now != nil
+	busy := s.busy()
 	s.mu.Unlock()
 	if m.Header.Get(fromHeader) != s.c.id && !busy {
 		_ = m.Respond([]byte(s.c.id))
 	}
 }
 
+// busy reports whether a receiver is at it.
+func (s *serving) busy() bool { return s.now != nil && time.Since(s.now.asked) < busyLimit }
+
 // begin begins a backup, and answers with its id, or with nothing if another one
 // is under way.
 func (s *serving) begin(m *nats.Msg) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.now != nil || s.ctx.Err() != nil {
+	if s.busy() || s.ctx.Err() != nil {
 		_ = m.Respond(nil)
 		return
 	}
+	if s.now != nil {
+		s.now.giveUp()
+	}
 	ctx, cancel := context.WithTimeout(s.ctx, transferLimit)
-	b := &backup{id: nats.NewInbox()[len(nats.InboxPrefix):], cancel: cancel, made: make(chan struct{})}
+	b := &backup{id: nats.NewInbox()[len(nats.InboxPrefix):], cancel: cancel, made: make(chan struct{}), asked: time.Now()}
 	b.idle = time.AfterFunc(idleLimit, func() { s.drop(b.id) })
 	context.AfterFunc(ctx, func() { s.drop(b.id) })
 	s.now = b
+	if s.Hold != nil {
+		release := s.Hold() // before the backup is made
+		s.open.Go(func() { s.hold(ctx, b, release) })
+	}
 	s.open.Go(func() {
 		b.err = s.make(ctx, b)
 		close(b.made)
@@ -141,13 +158,50 @@ func (s *serving) drop(id string) {
 	}
 	s.now = nil
 	s.mu.Unlock()
-	b.idle.Stop()
-	b.cancel()
+	b.giveUp()
 }
 
 func (s *serving) done(m *nats.Msg) {
-	if q, ok := asked(m); ok && q.ID != "" {
-		s.drop(q.ID)
+	q, ok := asked(m)
+	if !ok || q.ID == "" {
+		return
+	}
+	s.mu.Lock()
+	if s.now != nil && s.now.id == q.ID {
+		s.now.arrived = true
+	}
+	s.mu.Unlock()
+	s.drop(q.ID)
+}
+
+// hold holds the trimming until the receiver had time to become a member, or the backup
+// was given up, or the log is half full: then the receiver finds the log trimmed, and
+// begins again with a newer backup.
+func (s *serving) hold(ctx context.Context, b *backup, release func()) {
+	defer release()
+	tick := time.NewTicker(fullEvery)
+	defer tick.Stop()
+	given, joined := ctx.Done(), make(<-chan time.Time)
+	for {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-given:
+			s.mu.Lock()
+			arrived := b.arrived
+			s.mu.Unlock()
+			if !arrived {
+				return
+			}
+			given, joined = nil, time.After(joinLimit)
+		case <-joined:
+			return
+		case <-tick.C:
+			if s.Full(s.ctx) {
+				s.c.log.Warn("the log is half full, and is trimmed although a node joins")
+				return
+			}
+		}
 	}
 }
 

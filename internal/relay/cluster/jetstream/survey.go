@@ -81,6 +81,22 @@ func (c *Conn) Survey(ctx context.Context) (v Survey) {
 	return v
 }
 
+// HalfFull reports whether the log has half of the room that the stream, or a server
+// that keeps it, has for it.
+func (c *Conn) HalfFull(ctx context.Context) bool {
+	_, info, err := c.info(ctx)
+	if err != nil {
+		return false
+	}
+	room := info.Config.MaxBytes
+	for _, s := range c.Survey(ctx).Servers {
+		if s.Keeps && s.Room > 0 && (room <= 0 || s.Room < room) {
+			room = s.Room
+		}
+	}
+	return room > 0 && int64(info.State.Bytes) > room/2
+}
+
 const (
 	gatherLimit = 2 * time.Second
 	mostAnswers = 64

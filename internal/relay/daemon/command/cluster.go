@@ -237,7 +237,9 @@ func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, comm
 func (c *clusterCommand) join(ctx context.Context) error {
 	dir := c.cfg.Data
 	path := engine.File(dir)
-	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb}
+	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb, Resumed: func(bytes int64) {
+		fmt.Fprintf(c.Stdout, "%d bytes of the database are here already: the rest is fetched\n", bytes)
+	}}
 	if c.verb == "rejoin" {
 		j.Aside = membership.Aside()
 	} else {

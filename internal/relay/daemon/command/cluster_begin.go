@@ -78,11 +78,7 @@ func (c *clusterCommand) begunOrJoined(ctx context.Context, halt *membership.Hal
 	}
 	defer r.conn.Close()
 	running := filepath.Join(r.dir, "running.db")
-	f, err := os.OpenFile(running, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = errors.Join(r.conn.Fetch(ctx, f), f.Close()); err == nil {
+	if err = copyTo(ctx, running, r.conn, r.conn.Begin); err == nil {
 		return r.join(ctx, running)
 	}
 	if !errors.Is(err, jetstream.ErrNoPeer) {
@@ -174,10 +170,7 @@ func (r *recovering) fetch(ctx context.Context, o jetstream.Options) error {
 	}
 	for _, id := range ids {
 		path := filepath.Join(r.dir, id+".db")
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err == nil {
-			err = errors.Join(conn.FetchFrom(ctx, id, f), f.Close())
-		}
+		err := copyTo(ctx, path, conn, func(ctx context.Context) (string, error) { return conn.BeginAt(ctx, id) })
 		if err != nil {
 			return fmt.Errorf("the database of node %s: %w; stop that node to go on without it", id, err)
 		}
@@ -191,6 +184,19 @@ func (r *recovering) fetch(ctx context.Context, o jetstream.Options) error {
 		}
 	}
 	return nil
+}
+
+// copyTo fetches a database.
+func copyTo(ctx context.Context, path string, conn *jetstream.Conn, begin func(context.Context) (string, error)) error {
+	from, err := begin(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(conn.Fetch(ctx, from, f), f.Close())
 }
 
 // named is how people know a node.

@@ -26,9 +26,9 @@ type Joining struct {
 	Command string    // that a person runs again if it was interrupted
 	Again   time.Time // the node that was here joins again by itself
 	// Aside is the folder in Dir for what is there, but for keys and snapshots.
-	Aside string
-	// Fetched says that the database lies beside the place of the present one already
-	// (JoiningFile).
+	Aside   string
+	Resumed func(bytes int64) // a copy that was begun before goes on; nil for nobody
+	// Fetched says that the database is in JoiningFile already.
 	Fetched bool
 	// Fits refuses a database; nil takes any.
 	Fits func(cluster.Place) error
@@ -49,31 +49,99 @@ func Aside() string { return ".struck-" + time.Now().UTC().Format("20060102T1504
 // Join does it. A journal says what is to be done: interrupted while it fetches, Join
 // is called again, and later it is finished without it (journal.Finish).
 func (j Joining) Join(ctx context.Context) (id Identity, place cluster.Place, err error) {
-	work := journal.Journal{Command: j.Command}
-	if err := work.Write(j.Dir); err != nil {
-		return id, place, err
-	}
-	temp := JoiningFile(j.Dir)
-	if !j.Fetched {
-		if err := fetchTo(ctx, j.Conn, temp); err != nil {
-			return id, place, errors.Join(err, os.Remove(temp), journal.Drop(j.Dir))
-		}
-	}
-	if place, err = PlaceOf(ctx, engine.Options{Path: temp}); err == nil && j.Fits != nil {
-		err = j.Fits(place)
+	work, err := journal.Read(j.Dir)
+	if err == nil && (work == nil || work.Command != j.Command) {
+		work = &journal.Journal{Command: j.Command}
+		err = work.Write(j.Dir)
 	}
 	if err != nil {
-		return id, place, errors.Join(err, os.Remove(temp), journal.Drop(j.Dir))
+		return id, place, err
+	}
+	if j.Fetched {
+		place, err = PlaceOf(ctx, engine.Options{Path: j.temp()})
+	} else {
+		place, err = j.fetch(ctx, work)
+	}
+	if err != nil {
+		return id, place, err
 	}
 	id = Identity{Cluster: place.Cluster, Again: j.Again}
 	_, _ = rand.Read(id.Node[:]) // which never fails
-	if work.Moves, err = j.moves(id, filepath.Base(temp)); err == nil {
+	if work.Moves, err = j.moves(id, filepath.Base(j.temp())); err == nil {
 		err = work.Write(j.Dir)
 	}
 	if err == nil {
 		_, err = journal.Finish(j.Dir)
 	}
 	return id, place, err
+}
+
+// Here is how much of a database is here already.
+func (j Joining) Here() int64 {
+	info, err := os.Stat(j.temp())
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+func (j Joining) temp() string { return JoiningFile(j.Dir) }
+
+// mostCopies is how often a copy is begun at a time.
+const mostCopies = 4
+
+// fetch fetches a copy of which the log goes on, and goes on with one that was begun.
+func (j Joining) fetch(ctx context.Context, work *journal.Journal) (place cluster.Place, err error) {
+	for n := 0; n < mostCopies; n++ {
+		if n > 0 || work.Copy == "" {
+			from, err := j.Conn.Begin(ctx)
+			if err != nil && work.Copy == "" {
+				return place, errors.Join(err, journal.Drop(j.Dir))
+			}
+			if err != nil {
+				return place, err
+			}
+			if err := os.Remove(j.temp()); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return place, err
+			}
+			work.Copy = from
+			if err := work.Write(j.Dir); err != nil {
+				return place, err
+			}
+		}
+		if err = j.copy(ctx, work.Copy); errors.Is(err, jetstream.ErrTransfer) {
+			continue
+		} else if err != nil {
+			return place, err
+		}
+		if place, err = PlaceOf(ctx, engine.Options{Path: j.temp()}); err == nil && j.Fits != nil {
+			err = j.Fits(place)
+		}
+		if err != nil {
+			return place, errors.Join(err, os.Remove(j.temp()), journal.Drop(j.Dir))
+		}
+		first, _, e := j.Conn.Bounds(ctx)
+		if e != nil || place.At.Number+1 >= first {
+			return place, e
+		}
+		err = cluster.ErrTrimmed
+	}
+	return place, err
+}
+
+// copy goes on with a copy.
+func (j Joining) copy(ctx context.Context, from string) (err error) {
+	f, err := os.OpenFile(j.temp(), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if here := j.Here(); here > 0 && j.Resumed != nil {
+		j.Resumed(here)
+	}
+	if err = j.Conn.Fetch(ctx, from, f); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // moves makes what is moved beside the database, and says what moves.
@@ -93,17 +161,6 @@ func (j Joining) moves(id Identity, database string) (moves []journal.Move, err 
 		moves, err = journal.Aside(j.Dir, j.Aside, names...)
 	}
 	return append(moves, journal.Move{From: database, To: filepath.Base(engine.File(j.Dir))}, journal.Move{From: keyfile.Next(File), To: File}), err
-}
-
-func fetchTo(ctx context.Context, conn *jetstream.Conn, path string) (err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = conn.Fetch(ctx, f); err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // PlaceOf reads where a database stands.

