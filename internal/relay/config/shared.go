@@ -36,6 +36,18 @@ func SharedText(c *Config) string {
 	return b.String()
 }
 
+// OwnText returns in the same form what somebody has set of the options that are each
+// node's own, without where its data is and how it finds the others.
+func OwnText(c *Config) string {
+	var b strings.Builder
+	for _, o := range c.options() {
+		if c.Said(o.Key) && !o.Cluster() && o.section() != "cluster" && o.Key != "data" {
+			fmt.Fprintf(&b, "%s = %s\n", o.Key, o.value.literal())
+		}
+	}
+	return b.String()
+}
+
 // SharedDiff returns the keys in which a configuration differs from what a text
 // of SharedText says, in the order of declaration. An option that the text does
 // not name has its default. All keys differ from a text that cannot be read; a

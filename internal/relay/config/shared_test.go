@@ -145,3 +145,25 @@ func TestClusterOptions(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
+
+// A file of what is a node's own and what all share says the same as what it was made
+// of, but for where the node is.
+func TestOwnAndSharedTextAreAFile(t *testing.T) {
+	one, err := load(t, "", []string{"ENGRAMD_LOG_FORMAT=json"}, "--data", "elsewhere", "--cluster-name", "a", "--write-authors", key1, "--public-url", "wss://a.example",
+		"--limits-author-events", "7", "--replica", "url=wss://b.example", "--limits-memory", "536870912")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := OwnText(one) + SharedText(one)
+	two, err := loadText(t, text)
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	var differ []string
+	for _, change := range Diff(one, two) {
+		differ = append(differ, change.Key)
+	}
+	if !slices.Equal(differ, []string{"data", "cluster.name"}) {
+		t.Errorf("%v: %s", differ, text)
+	}
+}

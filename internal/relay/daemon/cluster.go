@@ -87,7 +87,7 @@ func (m *member) open(ctx context.Context, cfg *config.Config) (err error) {
 	if m.conn, err = jetstream.Open(ctx, o); err != nil {
 		return err
 	}
-	if err := m.conn.Check(ctx); err != nil {
+	if err := m.checked(ctx, cfg); err != nil {
 		return err
 	}
 	if cfg.Cluster.Reads != "local" {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/store/sqlite"
@@ -59,6 +60,33 @@ func (m *member) join(ctx context.Context, cfg *config.Config, s *sqlite.Store, 
 	m.node.Store(node)
 	s.Join(node)
 	return nil
+}
+
+// checked returns when the log is as it must be. A first node makes it, once its servers
+// are there, unless engramd cluster init has.
+func (m *member) checked(ctx context.Context, cfg *config.Config) error {
+	if !m.me.Fresh {
+		return m.conn.Check(ctx)
+	}
+	for {
+		last, err := membership.Prepare(ctx, m.conn)
+		switch {
+		case err == nil && last == 0:
+			begins := m.me
+			if m.me, err = membership.NextBoot(m.dir); err == nil {
+				err = membership.Begin(ctx, m.conn, begins, cfg)
+			}
+			return err
+		case err == nil, errors.Is(err, jetstream.ErrRefused), ctx.Err() != nil:
+			return err
+		}
+		m.log.Info("waiting for the log, whose servers must run on all machines", "err", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // begun refuses a database that has executed nothing where the node has: it is

@@ -43,7 +43,7 @@ func (s *server) config() string { return filepath.Join(s.dir, "nats.conf") }
 // run starts the process and waits until it listens.
 func (s *server) run() {
 	s.t.Helper()
-	bin, err := natsd()
+	bin, err := Natsd()
 	if err != nil {
 		s.t.Fatalf("%v", err)
 	}
@@ -124,7 +124,8 @@ var binary struct {
 	err  error
 }
 
-func natsd() (string, error) {
+// Natsd is the path of the program that runs a server.
+func Natsd() (string, error) {
 	if path := os.Getenv(built); path != "" {
 		return path, nil
 	}

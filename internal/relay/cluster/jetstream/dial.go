@@ -86,7 +86,7 @@ func (c *setup) connect(ctx context.Context, name, credentials string, more ...n
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("connect to NATS: %w", err)
+			return nil, fmt.Errorf("connect to NATS: %w: %w", ErrAway, err)
 		case <-time.After(reconnectWait):
 		}
 	}

@@ -60,6 +60,8 @@ var (
 	// ErrRefused means that the servers or the stream are set up in a way in which
 	// acknowledged events can be lost.
 	ErrRefused = errors.New("the log is not set up as it must be")
+	// ErrAway means that no server takes a connection.
+	ErrAway = errors.New("no server of the log can be reached")
 	// ErrUnverified means that not all that has to be known could be asked now.
 	ErrUnverified = errors.New("the log's settings could not be verified")
 )

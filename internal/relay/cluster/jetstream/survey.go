@@ -43,10 +43,14 @@ func (a *ahead) UnmarshalJSON(text []byte) error {
 func (c *Conn) Survey(ctx context.Context) (v Survey) {
 	_, info, err := c.info(ctx)
 	var names, dead []string
+	leader := ""
 	if err == nil {
 		v.Last = info.State.LastSeq
 		var lost error
 		names, dead, lost = c.keepers(info.Cluster)
+		if len(names) > 0 {
+			leader = names[0]
+		}
 		err = errors.Join(c.faults(info.Config), lost)
 	}
 	var all []server
@@ -61,13 +65,13 @@ func (c *Conn) Survey(ctx context.Context) (v Survey) {
 	}
 	for _, s := range all {
 		v.Servers = append(v.Servers, Server{
-			Name: s.Name, Version: s.Version, Keeps: slices.Contains(names, s.Name), Leads: len(names) > 0 && s.Name == names[0],
+			Name: s.Name, Version: s.Version, Keeps: slices.Contains(names, s.Name), Leads: s.Name == leader,
 			Fault: s.fault(), Known: true, Ahead: s.Ahead, Stored: s.Stored, Room: s.Room,
 		})
 		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == s.Name })
 	}
 	for _, name := range names {
-		one := Server{Name: name, Keeps: true}
+		one := Server{Name: name, Keeps: true, Leads: name == leader}
 		if len(c.o.Monitor) > 0 || c.o.SystemCredentials != "" || slices.Contains(dead, name) {
 			one.Fault = errors.New("it does not answer")
 		}

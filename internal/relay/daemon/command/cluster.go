@@ -2,24 +2,22 @@ package command
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
 	"engramd/internal/platform/journal"
-	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
-	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/authority"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
+	"engramd/internal/relay/keys"
 	"engramd/internal/relay/keys/keyfile"
 	"engramd/internal/relay/store/sqlite/engine"
 )
@@ -31,16 +29,29 @@ type clusterCommand struct {
 	index   int
 	yes     bool
 	folders []string // of recover
+
+	advertise, servers   string   // of init
+	recipients           []string // the same
+	renewing             bool     // the same
+	joinListen, identity string   // of token
+	tokenFile            string   // of join
 }
 
 const clusterUsage = `
 It has these commands (docs/cluster.md):
-  init
-        make the log, and the database in the data folder, which may be new, the first node of a cluster; the options that
-        nodes share are those of this configuration. The relay must not run
-  join
-        fetch the database of another node that runs into an empty data folder, as a further node. The relay's key and the
-        master key are copied by you
+  init --advertise HOST --servers HOST,HOST [--recipient AGE]
+        make the database in the data folder, which may be new, the first node of a cluster: an authority, certificates, and the
+        configurations of engramd and of this machine's nats-server. The options that nodes share are those of this
+        configuration. The relay must not run. Without --advertise it makes the log on NATS servers of your own
+  init --renew-authority
+        make another authority on a member, if the one that there was is lost
+  token NAME... [--join-listen HOST:PORT] [--identity FILE]
+        print a token for each machine, which lets it in once, within an hour, and let them in until all are used; token ls
+        lists those that are open, token revoke NAME closes them
+  join [--token-file FILE|-]
+        by a token, or the variable ENGRAM_JOIN_TOKEN: make this machine one of the cluster, with keys and configurations. Then
+        fetch the database of another node that runs into an empty data folder, as a further node. Without a token the
+        relay's key and the master key are copied by you
   rejoin
         the same where a database is, which lacks or has what the others do not: it is kept in a folder .struck-TIME, and the
         keys and snapshots stay. The relay must not run
@@ -67,7 +78,7 @@ It has these commands (docs/cluster.md):
         execute it. The relay must not run. What is skipped is lost: be sure
 `
 
-var clusterVerbs = map[string]int{"init": 0, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
+var clusterVerbs = map[string]int{"init": 0, "token": 16, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
 func (c *clusterCommand) pick(args []string) ([]string, error) {
 	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
@@ -85,6 +96,16 @@ func (c *clusterCommand) flags(fs *flag.FlagSet) int {
 			c.folders = append(c.folders, path)
 			return nil
 		})
+	case "init":
+		fs.StringVar(&c.advertise, "advertise", "", "name or IP address of this machine")
+		fs.StringVar(&c.servers, "servers", "", "the other machines that keep the log, two or four, with commas between")
+		fs.Func("recipient", "age recipient for whom the authority's key is encrypted", func(text string) error { c.recipients = append(c.recipients, text); return nil })
+		fs.BoolVar(&c.renewing, "renew-authority", false, "make another authority")
+	case "token":
+		fs.StringVar(&c.joinListen, "join-listen", "", "HOST:PORT where machines are let in")
+		fs.StringVar(&c.identity, "identity", "", "file with the age identity that opens the authority's key")
+	case "join":
+		fs.StringVar(&c.tokenFile, "token-file", "", "file with the token, - for stdin")
 	}
 	return clusterVerbs[c.verb]
 }
@@ -96,6 +117,15 @@ func (c *clusterCommand) check() error {
 	case "remove":
 		if len(c.operands) == 0 {
 			return errors.New("name the NODE")
+		}
+	case "token":
+		if len(c.operands) == 0 || c.operands[0] == "revoke" && len(c.operands) == 1 {
+			return errors.New("name the machines")
+		}
+		for _, name := range c.operands {
+			if err := authority.CheckHost(name); err != nil {
+				return fmt.Errorf("%q: %w", name, err)
+			}
 		}
 	case "raise", "void":
 		return c.numbers(c.operands)
@@ -126,9 +156,23 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 	wiring.Private()
 	switch c.verb {
 	case "init":
+		if c.renewing {
+			return c.renew()
+		}
 		return c.alone(func(*engine.DirLock) error { return c.init(ctx) })
+	case "token":
+		return c.token(ctx)
 	case "join", "rejoin":
-		return c.alone(func(*engine.DirLock) error { return c.join(ctx) })
+		text, err := given(c)
+		if err != nil {
+			return err
+		}
+		return c.alone(func(*engine.DirLock) error {
+			if text != "" && c.verb == "join" {
+				return c.admit(ctx, text)
+			}
+			return c.join(ctx)
+		})
 	case "leave":
 		return c.alone(func(*engine.DirLock) error {
 			if err := c.leave(ctx); err != nil {
@@ -181,71 +225,50 @@ func (c *clusterCommand) init(ctx context.Context) error {
 	} else if !errors.Is(err, membership.ErrNone) {
 		return err
 	}
-	live, err := wiring.DaemonLive(c.cfg)
-	if err != nil {
-		return err
+	if c.advertise != "" {
+		return c.setUp(ctx)
 	}
 	conn, err := c.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.Create(ctx); err != nil {
+	last, err := membership.Prepare(ctx, conn)
+	if err != nil {
 		return err
 	}
-	if err := conn.Check(ctx); err != nil {
-		return err
-	}
-	if _, last, err := conn.Bounds(ctx); err != nil {
-		return err
-	} else if last > 0 {
+	if last > 0 {
 		return fmt.Errorf("the log %s has messages already: a further node joins it (engramd cluster join); another cluster needs another cluster.stream", c.cfg.Cluster.Stream)
 	}
-	var id membership.Identity
-	_, _ = rand.Read(id.Cluster[:]) // which never fails
-	_, _ = rand.Read(id.Node[:])
-	id.Boot, id.Fresh = 1, true
+	id := membership.New()
 	if err := id.Save(c.cfg.Data); err != nil {
 		return err
 	}
-	err = say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version},
-		cluster.Configure{Text: config.SharedText(c.cfg), Live: live}, cluster.Raise{Version: membership.Version})
-	if err != nil {
+	if err := membership.Begin(ctx, conn, id, c.cfg); err != nil {
 		return errors.Join(err, keyfile.Remove(filepath.Join(c.cfg.Data, membership.File)))
 	}
 	fmt.Fprintf(c.Stdout, "cluster %s, node %s: start it with engramd serve --cluster\n", id.Cluster, id.Node)
 	return nil
 }
 
-// say appends commands for a node that takes no part otherwise.
-func say(ctx context.Context, conn *jetstream.Conn, id membership.Identity, commands ...cluster.Command) error {
-	message, err := cluster.Batch(id.Cluster, id.Node, id.Boot, commands...)
-	if err != nil {
-		return err
-	}
-	said := make(chan error, 1)
-	conn.Append(message, func(_ uint64, err error) { said <- err })
-	select {
-	case err := <-said:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// nodeFiles are those that make a data folder a node's.
+func nodeFiles(dir string) []string {
+	path := engine.File(dir)
+	return []string{path, path + "-wal", engine.MarkFile(dir), filepath.Join(dir, membership.File)}
 }
 
 // join fetches another node's database. Whoever joins again has what was there kept.
 func (c *clusterCommand) join(ctx context.Context) error {
 	dir := c.cfg.Data
-	path := engine.File(dir)
 	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb, Resumed: func(bytes int64) {
 		fmt.Fprintf(c.Stdout, "%d bytes of the database are here already: the rest is fetched\n", bytes)
 	}}
 	if c.verb == "rejoin" {
 		j.Aside = membership.Aside()
 	} else {
-		for _, file := range []string{path, path + "-wal", engine.MarkFile(dir), filepath.Join(dir, membership.File)} {
-			if _, err := os.Lstat(file); !errors.Is(err, os.ErrNotExist) {
-				return fmt.Errorf("%s is there already: a node joins with an empty data folder, and engramd cluster rejoin keeps what is there", file)
+		for _, file := range nodeFiles(dir) {
+			if err := absent(file); err != nil {
+				return err
 			}
 		}
 	}
@@ -262,12 +285,15 @@ func (c *clusterCommand) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Stdout, "cluster %s, node %s, up to message %d: ", id.Cluster, id.Node, place.At.Number)
+	fmt.Fprintf(c.Stdout, "cluster %s, node %s, up to message %d", id.Cluster, id.Node, place.At.Number)
 	if c.verb == "rejoin" {
-		fmt.Fprintf(c.Stdout, "what was here is kept in %s, and the keys stay: start it with engramd serve --cluster\n", filepath.Join(dir, j.Aside))
+		fmt.Fprintf(c.Stdout, ". What was here is kept in %s, and the keys stay. Start it with engramd serve --cluster\n", filepath.Join(dir, j.Aside))
 		return nil
 	}
-	fmt.Fprintf(c.Stdout, "copy relay.key and master.key of another node into %s, then start it with engramd serve --cluster\n", dir)
+	if absent(filepath.Join(dir, keys.FileName)) == nil { // else a token brought them
+		fmt.Fprintf(c.Stdout, ". Copy relay.key and master.key of another node into %s", dir)
+	}
+	fmt.Fprintln(c.Stdout, ". Start it with engramd serve --cluster")
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (c *clusterCommand) goodbye(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version}, cluster.Remove{Node: id.Node})
+	return membership.Say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version}, cluster.Remove{Node: id.Node})
 }
 
 // isLogOf refuses another cluster's log, as where one was begun again under the same
@@ -168,5 +168,5 @@ func (c *clusterCommand) void(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version}, cluster.Void{Number: c.number, Index: c.index})
+	return membership.Say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version}, cluster.Void{Number: c.number, Index: c.index})
 }

@@ -3,6 +3,8 @@
 package membership
 
 import (
+	"context"
+	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -16,6 +18,7 @@ import (
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys/keyfile"
 )
 
@@ -121,6 +124,51 @@ func NextBoot(dir string) (Identity, error) {
 	}
 	id.Boot++
 	return id, id.Save(dir)
+}
+
+// Prepare makes the log, or finds it, and returns the number of its last message.
+func Prepare(ctx context.Context, conn *jetstream.Conn) (last uint64, err error) {
+	if err := conn.Create(ctx); err != nil {
+		return 0, err
+	}
+	if err := conn.Check(ctx); err != nil {
+		return 0, err
+	}
+	_, last, err = conn.Bounds(ctx)
+	return last, err
+}
+
+// Begin says as a first node what a cluster begins with.
+func Begin(ctx context.Context, conn *jetstream.Conn, id Identity, cfg *config.Config) error {
+	live, err := wiring.DaemonLive(cfg)
+	if err != nil {
+		return err
+	}
+	return Say(ctx, conn, id, cluster.Join{Name: Name(cfg), Version: Version}, cluster.Configure{Text: config.SharedText(cfg), Live: live}, cluster.Raise{Version: Version})
+}
+
+// Say appends commands for a node that takes no part otherwise.
+func Say(ctx context.Context, conn *jetstream.Conn, id Identity, commands ...cluster.Command) error {
+	message, err := cluster.Batch(id.Cluster, id.Node, id.Boot, commands...)
+	if err != nil {
+		return err
+	}
+	said := make(chan error, 1)
+	conn.Append(message, func(_ uint64, err error) { said <- err })
+	select {
+	case err := <-said:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// New is the identity of a first node.
+func New() (id Identity) {
+	_, _ = rand.Read(id.Cluster[:]) // which never fails
+	_, _ = rand.Read(id.Node[:])
+	id.Boot, id.Fresh = 1, true
+	return id
 }
 
 // Name is how people know a node.
