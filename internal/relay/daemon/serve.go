@@ -54,12 +54,12 @@ func Serve(ctx context.Context, o Options) error {
 			var going bool
 			if going, h.why, err = once(ctx, o); !going && h.why == nil {
 				return err
-			} else if going {
-				continue
 			}
 		}
-		if again, err := h.stay(ctx); !again {
-			return err
+		if h.why != nil {
+			if again, err := h.stay(ctx); !again {
+				return err
+			}
 		}
 		if o.Config, err = o.Reload(); err != nil {
 			return err

@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"engramd/internal/relay/policy"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite"
+	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/relay/websocket"
 	"engramd/internal/web"
 )
@@ -81,6 +84,9 @@ func (p *process) openStore(ctx context.Context, table *gate.Table) error {
 		Options: database, Table: table, OnCommit: p.relay.Committed, Live: live, Sequenced: !p.lead.alone(), Admit: p.rules.admit, Changed: p.rules.changed,
 		Confirmed: p.clock.Confirmed, Latest: p.member.seesTime, Arrived: p.clock.arrived(p.lead.alone()),
 	})
+	if errors.Is(err, engine.ErrLoss) && !p.lead.alone() {
+		return fmt.Errorf("%w; other nodes have it all: engramd cluster rejoin fetches it from one, and keeps what is here", err)
+	}
 	if err != nil {
 		return err
 	}

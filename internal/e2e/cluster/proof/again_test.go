@@ -19,12 +19,12 @@ func TestWhoWasStruckOutJoinsAgain(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, nodes.Options{Alone: true, Faults: map[int]string{0: "strike-soon", 1: "strike-soon"}})
 	k, at, gone := relaytest.NewKey(2126), c.Dial(0), c.Node(2)
-	kept := func() int {
+	kept := func() []string {
 		found, err := filepath.Glob(filepath.Join(gone.Data, ".struck-*", "engramd.db"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(found)
+		return found
 	}
 	mustStore(t, c.Dial(2), note(k, "at the node that will be gone"))
 	away := func() {
@@ -44,8 +44,11 @@ func TestWhoWasStruckOutJoinsAgain(t *testing.T) {
 	if err := gone.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if !gone.Said("has joined again") || kept() != 1 {
-		t.Errorf("it does not say that it has joined again, or kept %d databases", kept())
+	if !gone.Said("has joined again") || len(kept()) != 1 {
+		t.Fatalf("it does not say that it has joined again, or kept %v", kept())
+	}
+	if r := relaytest.RunBinary(t, relaytest.Build{}, nil, nil, "export", "--data", filepath.Dir(kept()[0])); r.Code != 0 || !strings.Contains(string(r.Stdout), "will be gone") {
+		t.Errorf("what it had is not kept: %d %s", r.Code, r.Stderr)
 	}
 	mustStore(t, c.Dial(2), note(k, "after it"))
 	wantSame(t, c)
@@ -57,8 +60,8 @@ func TestWhoWasStruckOutJoinsAgain(t *testing.T) {
 	if err := gone.JoinAgain(); err != nil {
 		t.Fatal(err)
 	}
-	if kept() != 2 {
-		t.Errorf("%d databases are kept", kept())
+	if len(kept()) != 2 {
+		t.Errorf("%v are kept", kept())
 	}
 	mustStore(t, c.Dial(2), note(k, "after a person"))
 	wantSame(t, c)
@@ -78,8 +81,8 @@ func TestWhoWasStruckOutJoinsAgain(t *testing.T) {
 	if err := os.Remove(filepath.Join(gone.Data, "engramd.db")); err != nil {
 		t.Fatal(err)
 	}
-	if err := gone.Start(); err == nil {
-		t.Error("it starts without its database")
+	if err := gone.Start(); err == nil || !gone.Said("engramd cluster rejoin fetches it") {
+		t.Errorf("it starts without its database, or does not say what to do: %v", err)
 	}
 	if err := gone.JoinAgain(); err != nil {
 		t.Fatal(err)

@@ -204,6 +204,9 @@ func (c *clusterCommand) alone(work func(*engine.DirLock) error) (err error) {
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	own := "engramd cluster " + c.verb
 	done, err := journal.Finish(c.cfg.Data, own, membership.Serving)
+	if err == nil && done != nil {
+		_, err = fmt.Fprintf(c.Stdout, "%s was interrupted, and is finished now\n", done.Command)
+	}
 	if err != nil || done != nil && done.Command == own {
 		return err
 	}
