@@ -69,6 +69,10 @@ func onlyTag(ev *nostr.Event, name string) (string, error) {
 // of its author by an owner: the JSON of a NIP-OA auth tag.
 const AttestationHeader = "X-Auth-Tag"
 
+// SessionHeader holds, in an answer to a proved key, what names all that the answer may
+// rest on, and in a request of the same key what has to be there before it is answered.
+const SessionHeader = "Engramd-Session"
+
 // Bounds of attestations that come beside events. Those of one connection are
 // kept as long as it, and beyond their number the oldest is forgotten.
 const (

@@ -239,6 +239,24 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 	}
 }
 
+// What was shown at one node is waited for at another, for 3 s.
+func TestReach(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		_, list, k := asked(t, "a", "b")
+		mustPut(t, list[0].up(), "x")
+		number, asked := Shown(list[0].up()), k.asked
+		if err := Reach(t.Context(), list[1].up(), number); err != nil || !slices.Contains(list[1].texts(), "x") || k.asked != asked {
+			t.Errorf("%v, %q", err, list[1].texts())
+		}
+		began := time.Now()
+		list[1].cut(true)
+		mustPut(t, list[0].up(), "y")
+		if err := Reach(t.Context(), list[1].up(), Shown(list[0].up())); err != ErrUnknown || time.Since(began) < latestTime {
+			t.Errorf("%v after %s", err, time.Since(began))
+		}
+	})
+}
+
 // A new member acknowledges nothing before two others have read its Join, or one where
 // only one is there.
 func TestANewMemberIsKnownFirst(t *testing.T) {

@@ -38,20 +38,38 @@ func (n *Node) Latest(ctx context.Context) error {
 	if n.o.Faults.NoWaitForReads {
 		return nil
 	}
-	w := &waiter{done: make(chan struct{})}
 	if n.o.Faults.EndFromLog {
 		_, last, err := n.log.Bounds(ctx)
 		if err != nil {
 			return err
 		}
-		n.mu.Lock()
-		n.reached([]*waiter{w}, last, nil, nil)
-		n.mu.Unlock()
-	} else {
-		n.mu.Lock()
-		seek(n, []*waiter{w})
-		n.mu.Unlock()
+		return Reach(ctx, n, last)
 	}
+	return stay(ctx, n, func(w *waiter) { seek(n, []*waiter{w}) })
+}
+
+// Reach returns when everything up to a message is executed here, ErrUnknown if it is not
+// in 3 s.
+func Reach(ctx context.Context, n *Node, number uint64) error {
+	return stay(ctx, n, func(w *waiter) { n.reached([]*waiter{w}, number, nil, nil) })
+}
+
+// Shown returns up to which message something may have been shown here.
+func Shown(n *Node) uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.folded.state != nil { // may be committed by now
+		return n.folded.state.number
+	}
+	return n.durable.number
+}
+
+// stay waits for what begins.
+func stay(ctx context.Context, n *Node, begin func(*waiter)) error {
+	w := &waiter{done: make(chan struct{})}
+	n.mu.Lock()
+	begin(w)
+	n.mu.Unlock()
 	defer func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()

@@ -165,7 +165,7 @@ type Cluster struct {
 	Monitor           []string // http:// or https:// URLs of the servers' monitoring
 	SystemCredentials string   // path of the system account's credentials; "" is none
 	TrustSync         bool     // nobody looks whether the servers sync what they acknowledge
-	Reads             string   // latest, local
+	Reads             string   // latest, local, session
 	Name              string   // of this node; "" is the host's
 }
 

@@ -128,7 +128,7 @@ func TestClusterOptions(t *testing.T) {
 		"no port":               {append(on, "nats://127.0.0.1"), "has no port"},
 		"another scheme":        {append(on, "http://127.0.0.1:1"), "is not a URL such as nats://"},
 		"a stream with dots":    {append(on, "nats://127.0.0.1:1", "--cluster-stream", "a.b"), "--cluster-stream"},
-		"reads from the leader": {append(on, "nats://127.0.0.1:1", "--cluster-reads", "leader"), "latest, local"},
+		"reads from the leader": {append(on, "nats://127.0.0.1:1", "--cluster-reads", "leader"), "latest, local, session"},
 		"even more replicas":    {append(on, "nats://127.0.0.1:1", "--cluster-replicas", "6"), "at most 5"},
 		"monitor over nats":     {append(on, "nats://127.0.0.1:1", "--cluster-monitor", "nats://127.0.0.1:2"), "--cluster-monitor"},
 	} {

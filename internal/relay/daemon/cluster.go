@@ -90,7 +90,7 @@ func (m *member) open(ctx context.Context, cfg *config.Config) (err error) {
 	if err := m.checked(ctx, cfg); err != nil {
 		return err
 	}
-	if cfg.Cluster.Reads != "local" {
+	if cfg.Cluster.Reads == "latest" {
 		m.latest = func(ctx context.Context) error { return m.node.Load().Latest(ctx) }
 	}
 	m.ephemeral = func(_ *nostr.Event, json []byte) {

@@ -195,11 +195,15 @@ func (p *process) openSurfaces() {
 	if cfg.Web.Enabled {
 		page = web.New(web.About{URLs: p.ports.urls(cfg), Version: p.version})
 	}
+	sessions, err := p.member.sessions(cfg, p.keys.ring.Key())
+	if err != nil {
+		p.fail(err)
+	}
 	s.bridge = relayhttp.New(relayhttp.Options{
 		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg), Local: cfg.Local(),
 		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, Late: p.clock.late, Limits: bridgeLimits(cfg.Bounds()),
 		Management: p.rules.admin, Used: p.rules.used, UsedElsewhere: p.contracts.usedElsewhere(), API: p.contracts.api, Web: page, Shares: p.shares.all, Pressed: p.memory.Pressed,
-		Log: p.log, Metrics: p.metrics, Tags: s.tags, Access: cfg.Log.Access,
+		Sessions: sessions, Log: p.log, Metrics: p.metrics, Tags: s.tags, Access: cfg.Log.Access,
 	})
 	p.metrics.WatchReady(func() bool { return s.bridge.Ready(context.Background()) == nil })
 	p.ports.serve(relayhttp.NewServer(s.bridge, config.HandshakeTime, p.log), p.ports.public, p.failed)

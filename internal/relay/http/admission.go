@@ -17,7 +17,8 @@ import (
 // intake admits requests to the relay's port and answers what it does not admit.
 type intake struct {
 	relay      Relay
-	backend    Backend // may be nil
+	backend    Backend  // may be nil
+	sessions   Sessions // may be nil
 	draining   atomic.Bool
 	shares     *fairness.Shares
 	pools      pools
@@ -129,8 +130,8 @@ func (in *intake) admit(c *call, path string, a admission) (err error) {
 		c.place = nil
 		return in.noPlace(err)
 	}
-	if a.last == nil {
-		return nil
+	if err := in.resume(c); err != nil || a.last == nil {
+		return err
 	}
 	return a.last(c)
 }

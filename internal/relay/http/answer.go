@@ -75,7 +75,7 @@ func readOnly(w http.ResponseWriter, r *http.Request) bool {
 func allowCORS(hdr http.Header) {
 	hdr.Set("Access-Control-Allow-Origin", "*")
 	hdr.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
-	hdr.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+relay.AttestationHeader)
+	hdr.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+relay.AttestationHeader+", "+relay.SessionHeader)
 }
 
 func preflight(w http.ResponseWriter, management bool) {

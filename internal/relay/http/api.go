@@ -86,7 +86,7 @@ func (h *Handler) api(base, path, method string, serve func(*call) error) {
 func apiHeaders(hdr http.Header, method string) {
 	allowCORS(hdr)
 	hdr.Set("Access-Control-Allow-Methods", method+", OPTIONS")
-	hdr.Set("Access-Control-Expose-Headers", truncated+", "+damaged+", Retry-After, WWW-Authenticate")
+	hdr.Set("Access-Control-Expose-Headers", truncated+", "+damaged+", "+relay.SessionHeader+", Retry-After, WWW-Authenticate")
 	hdr.Set("Cache-Control", "no-store")
 }
 

@@ -217,7 +217,7 @@ func TestMethodsAndPreflight(t *testing.T) {
 			hdr := rec.Header()
 			if rec.Code != 204 || rec.Body.Len() > 0 || hdr.Get("Access-Control-Allow-Origin") != "*" || hdr.Get("Access-Control-Max-Age") == "" ||
 				!strings.Contains(hdr.Get("Access-Control-Allow-Methods"), method) || hdr.Get("Access-Control-Allow-Credentials") != "" ||
-				!strings.Contains(hdr.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, X-Auth-Tag") {
+				!strings.Contains(hdr.Get("Access-Control-Allow-Headers"), "Authorization, Content-Type, X-Auth-Tag, Engramd-Session") {
 				t.Errorf("preflight of %s: %d %v", at, rec.Code, hdr)
 			}
 		}

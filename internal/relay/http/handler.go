@@ -67,6 +67,9 @@ type Options struct {
 	// httpauth.ErrUsed if another one came first; nil where there are none.
 	UsedElsewhere func(ctx context.Context, id, key string) error
 
+	// Sessions take what a key has seen from one node to another; nil takes nothing.
+	Sessions Sessions
+
 	// Shares says which share a request is charged to; nil means shares under
 	// default rules.
 	Shares *fairness.Shares
@@ -126,7 +129,7 @@ func New(o Options) *Handler {
 		socket: o.Socket, mux: http.NewServeMux(), taken: map[string]bool{}, log: o.Log, tags: o.Tags, local: o.Local,
 		further: o.API, web: o.Web, documents: &documents{relay: o.Relay, urls: o.URLs, web: o.Web != nil},
 		in: &intake{
-			relay: o.Relay, backend: o.Backend, shares: o.Shares, pools: newPools(), log: o.Log, metrics: o.Metrics,
+			relay: o.Relay, backend: o.Backend, sessions: o.Sessions, shares: o.Shares, pools: newPools(), log: o.Log, metrics: o.Metrics,
 			signatures: signatures{o.Names, o.Clock},
 		},
 	}
@@ -306,17 +309,27 @@ type statusWriter struct {
 	taken   bool // by the session, which logs the request itself
 	bytes   int64
 	visit   visit
+	session func() string // names what the answer may rest on, or nil
+}
+
+// begin names what the answer may rest on before its header goes.
+func (w *statusWriter) begin() {
+	if !w.started && w.session != nil {
+		w.Header().Set(relay.SessionHeader, w.session())
+	}
+	w.started = true
 }
 
 // WriteHeader passes the status on.
 func (w *statusWriter) WriteHeader(status int) {
-	w.status, w.started = status, true
+	w.begin()
+	w.status = status
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write passes a part of the answer on.
 func (w *statusWriter) Write(b []byte) (int, error) {
-	w.started = true
+	w.begin()
 	n, err := w.ResponseWriter.Write(b)
 	w.bytes += int64(n)
 	return n, err

@@ -116,7 +116,7 @@ func TestInfoDocument(t *testing.T) {
 	w := get(h, "GET", "/", "Accept", infoType, "Origin", "https://client.example")
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
-		"Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, X-Auth-Tag", "X-Content-Type-Options": "nosniff",
+		"Access-Control-Allow-Headers": "Accept, Authorization, Content-Type, X-Auth-Tag, Engramd-Session", "X-Content-Type-Options": "nosniff",
 	} {
 		if got := w.Header().Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

@@ -1,7 +1,9 @@
 package keys
 
 import (
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -46,6 +48,11 @@ func makeKey(seed []byte) (Key, error) {
 	defer clear(raw)
 	_, _ = rand.Read(raw) // never fails
 	return newKey(raw)    // fails for 1 of 2^127
+}
+
+// Derive returns a secret of 32 bytes for one purpose. It is the same wherever the key is.
+func (k Key) Derive(purpose string) ([]byte, error) {
+	return hkdf.Key(sha256.New, []byte(k.secret()), nil, "engramd relay key v1 "+purpose, 32)
 }
 
 // PubKey returns the public key, 64 lower-case hex digits.
