@@ -105,8 +105,11 @@ func TestFullLog(t *testing.T) {
 	o.MaxBytes = 1 << 20
 	conn := create(t, o)
 	piece := make([]byte, 300<<10)
-	for range 3 {
+	for n, half := range []bool{false, true, true} {
 		appendUntil(t, conn, piece)
+		if full := conn.HalfFull(t.Context()); full != half {
+			t.Errorf("half full after %d of 3 messages: %v", n+1, full)
+		}
 	}
 	o1 := appendOne(t, conn, piece)
 	if o1.err == nil || errors.Is(o1.err, cluster.ErrUnknown) {
