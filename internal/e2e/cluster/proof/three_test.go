@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -241,6 +242,16 @@ func TestThreeCommands(t *testing.T) {
 	if got, err := dial(t, d).Query(relaytest.Filter{"ids": []string{ev.ID}}); err != nil || len(got.Events) != 1 {
 		t.Errorf("%d events, %v", len(got.Events), err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), wait)
+	defer cancel()
+	if _, js := d.at(a).stream(); js.DeleteStream(ctx, stream) != nil {
+		t.Error("engramd cluster recover may not remove the log")
+	}
+}
+
+// at is the same machine, as a client of another one's server.
+func (m *machine) at(other *machine) *machine {
+	return &machine{t: m.t, host: other.host, data: m.data}
 }
 
 func dial(t *testing.T, m *machine) *relaytest.Client {
@@ -275,30 +286,50 @@ func (m *machine) guarded() {
 	}
 }
 
-// least tries what the user that nodes are may not do.
-func (m *machine) least() {
+// stream connects as the user that nodes are.
+func (m *machine) stream() (*nats.Conn, jetstream.JetStream) {
 	m.t.Helper()
 	login, err := nats.NkeyOptionFromSeed(m.file("log.nk"))
 	if err != nil {
 		m.t.Fatal(err)
 	}
+	if nc, err := nats.Connect("tls://"+m.host+":4222", login, nats.RootCAs(m.file("ca.pem"))); err == nil {
+		nc.Close()
+		m.t.Error("a connection without a certificate is taken")
+	}
 	nc, err := nats.Connect("tls://"+m.host+":4222", login, nats.RootCAs(m.file("ca.pem")), nats.ClientCert(m.file("node.pem"), m.file("node.key")))
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	defer nc.Close()
-	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(time.Second))
+	m.t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(3*time.Second))
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if _, err := js.Stream(m.t.Context(), stream); err != nil {
-		m.t.Errorf("look: %v", err)
+	return nc, js
+}
+
+// least tries what that user may not do.
+func (m *machine) least() {
+	m.t.Helper()
+	nc, js := m.stream()
+	s, err := js.Stream(m.t.Context(), stream)
+	if err != nil {
+		m.t.Fatalf("look: %v", err)
 	}
-	if err := js.DeleteStream(m.t.Context(), stream); err == nil {
-		m.t.Error("it may delete the log")
+	worse := s.CachedInfo().Config
+	worse.MaxAge = time.Hour
+	if _, err := js.UpdateStream(m.t.Context(), worse); err == nil {
+		m.t.Error("it may have the log forget")
 	}
-	if nc, err := nats.Connect("tls://"+m.host+":4222", login, nats.RootCAs(m.file("ca.pem"))); err == nil {
-		nc.Close()
-		m.t.Error("a connection without a certificate is taken")
+	worse.Name, worse.Subjects = "other", []string{"other"}
+	if _, err := js.CreateStream(m.t.Context(), worse); err == nil {
+		m.t.Error("it may keep another log")
+	}
+	if err := nc.Publish("$SYS.REQ.SERVER.PING", nil); err != nil {
+		m.t.Error(err)
+	}
+	if err := nc.Flush(); err != nil || nc.LastError() == nil {
+		m.t.Errorf("it may ask the servers: %v", err)
 	}
 }

@@ -105,7 +105,8 @@ func (m *Machine) config() string {
 }
 
 // nats is the configuration of the machine's server of the log, "" if it has none. Users
-// have the rights that engramd uses: nobody can delete the log, or change it.
+// have the rights that engramd uses, which recover needs to remove a log: nobody can change
+// how it is kept, or keep another one.
 func (m *Machine) nats() (string, error) {
 	if !slices.Contains(m.Hosts, m.Host) {
 		return "", nil
@@ -162,7 +163,7 @@ accounts {
     jetstream: enabled
     users: [{ nkey: @LOGIN@, permissions: {
       publish: ["engramd.log.@STREAM@", "engramd.*.@STREAM@.>", "_INBOX.>", "$JS.FC.@STREAM@.>",
-        "$JS.API.STREAM.CREATE.@STREAM@", "$JS.API.STREAM.INFO.@STREAM@", "$JS.API.STREAM.PURGE.@STREAM@", "$JS.API.STREAM.MSG.GET.@STREAM@",
+        "$JS.API.STREAM.CREATE.@STREAM@", "$JS.API.STREAM.INFO.@STREAM@", "$JS.API.STREAM.PURGE.@STREAM@", "$JS.API.STREAM.DELETE.@STREAM@", "$JS.API.STREAM.MSG.GET.@STREAM@",
         "$JS.API.CONSUMER.CREATE.@STREAM@", "$JS.API.CONSUMER.CREATE.@STREAM@.>", "$JS.API.CONSUMER.INFO.@STREAM@.>", "$JS.API.CONSUMER.DELETE.@STREAM@.>"]
       subscribe: ["engramd.*.@STREAM@.>", "_INBOX.>"]
     } }]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"engramd/internal/relay/daemon/authority"
 	"engramd/internal/relay/daemon/membership"
 )
 
@@ -77,5 +78,21 @@ func TestClusterCommandsRefuse(t *testing.T) {
 				t.Errorf("%d: %s", code, stderr.String())
 			}
 		})
+	}
+}
+
+// A token is not used up where the folder cannot take what it gives.
+func TestJoinKeepsTokenForAnEmptyFolder(t *testing.T) {
+	for _, name := range []string{"engramd.db", "cluster.json", "relay.key", "master.key", "cluster"} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		token := authority.Token{Door: "127.0.0.1:1", Name: "b.example"} // nobody listens there
+		var stderr strings.Builder
+		m := &Main{Args: []string{"cluster", "join", "--data", dir}, Env: []string{tokenVariable + "=" + token.String()}, Stdout: &strings.Builder{}, Stderr: &stderr}
+		if code := m.Main(t.Context()); code == exitOK || !strings.Contains(stderr.String(), name+" is there already") || strings.Contains(stderr.String(), token.String()) {
+			t.Errorf("%s: %d %s", name, code, stderr.String())
+		}
 	}
 }
