@@ -175,6 +175,7 @@ func TestRecoverKilled(t *testing.T) {
 	killed(0, "noted", "removed", "left", "imported", "begun")
 	recovered(0)
 	recovered(1)
+	elsewhere(t, c)
 	if err := c.Node(2).Restart("this node has halted"); err != nil {
 		t.Fatal(err)
 	}
@@ -189,5 +190,22 @@ func TestRecoverKilled(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(c.Node(2).Data, "engramd.db.before-recover-*", "engramd.db")); err != nil || len(left) == 0 {
 		t.Errorf("the database of before is not kept: %v", err)
+	}
+}
+
+// elsewhere looks that nothing is begun again in the place of a cluster that was, by
+// node 2, which is off, while the nodes of that one are.
+func elsewhere(t *testing.T, c *nodes.Cluster) {
+	t.Helper()
+	for i := range 2 {
+		if err := c.Node(i).Term(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := c.Node(2).Command("", "cluster", "recover", "--yes"); r.Code == 0 || !strings.Contains(r.Stderr, "is of cluster") {
+		t.Errorf("%d %s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	for i := range 2 {
+		c.Node(i).MustStart()
 	}
 }

@@ -27,6 +27,7 @@ import (
 // recovering is one `engramd cluster recover` of a node that has halted.
 type recovering struct {
 	*clusterCommand
+	id   membership.Identity // zero where it has left already
 	halt *membership.Halt
 	now  string // in names of files
 	dir  string // takes what is found
@@ -60,7 +61,7 @@ func (c *clusterCommand) begunOrJoined(ctx context.Context, halt *membership.Hal
 		halt = &membership.Halt{Cluster: id.Cluster.String(), Why: "a recovery was begun", At: time.Now()}
 	}
 	now := time.Now().UTC().Format("20060102T150405.000Z")
-	r := &recovering{clusterCommand: c, halt: halt, now: now, dir: filepath.Join(c.cfg.Data, "recover-"+now), in: bufio.NewReader(c.Stdin)}
+	r := &recovering{clusterCommand: c, id: id, halt: halt, now: now, dir: filepath.Join(c.cfg.Data, "recover-"+now), in: bufio.NewReader(c.Stdin)}
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (c *clusterCommand) begunOrJoined(ctx context.Context, halt *membership.Hal
 	if !errors.Is(err, jetstream.ErrNoPeer) {
 		return err
 	}
-	if err := r.nobodyWorks(ctx, id); err != nil {
+	if err := r.nobodyWorks(ctx); err != nil {
 		return err
 	}
 	o := membership.LogOptions(c.cfg)
@@ -94,24 +95,26 @@ func (c *clusterCommand) begunOrJoined(ctx context.Context, halt *membership.Hal
 
 // nobodyWorks refuses to begin again beside nodes that work, or in the place of another
 // cluster's log.
-func (r *recovering) nobodyWorks(ctx context.Context, id membership.Identity) error {
-	whose, last, err := r.conn.Whose(ctx)
-	if err != nil {
+func (r *recovering) nobodyWorks(ctx context.Context) error {
+	last, err := r.ours(ctx)
+	if err != nil || last == 0 {
 		return err
-	}
-	if whose == (cluster.ClusterID{}) {
-		return nil
 	}
 	fmt.Fprintf(r.Stdout, "no node gives a database; watching the log for %v, whether one works\n", heard)
-	if grows, err := r.conn.Grows(ctx, last, heard); err != nil {
-		return err
-	} else if grows {
-		return errors.New("nodes work, and none gives its database now: run this again in a moment, and this node joins them")
+	grows, err := r.conn.Grows(ctx, last, heard)
+	if err == nil && grows {
+		err = errors.New("nodes work, and none gives its database now: run this again in a moment, and this node joins them")
 	}
-	if whose.String() != r.halt.Cluster && whose != id.Cluster {
-		return fmt.Errorf("the log %s is of cluster %s, and this node was of %s: if that one was begun again elsewhere, start its first node and run this again", r.cfg.Cluster.Stream, whose, r.halt.Cluster)
+	return err
+}
+
+// ours refuses another cluster's log, and returns where ours ends.
+func (r *recovering) ours(ctx context.Context) (last uint64, err error) {
+	whose, last, err := r.conn.Whose(ctx)
+	if err == nil && whose != (cluster.ClusterID{}) && whose.String() != r.halt.Cluster && whose != r.id.Cluster {
+		err = fmt.Errorf("the log %s is of cluster %s, and this node was of %s: if that one was begun again elsewhere, start its first node and run this again", r.cfg.Cluster.Stream, whose, r.halt.Cluster)
 	}
-	return nil
+	return last, err
 }
 
 // open opens a database to be looked at.
@@ -304,6 +307,9 @@ func (r *recovering) begin(ctx context.Context, o jetstream.Options) error {
 		}
 	}
 	if err := r.choose("begin the cluster again from this node, with a new log?"); err != nil {
+		return err
+	}
+	if _, err := r.ours(ctx); err != nil { // it may have been begun again elsewhere while this one asked
 		return err
 	}
 	if err := errors.Join(r.own.store.Close(), r.conn.Remove(ctx)); err != nil {

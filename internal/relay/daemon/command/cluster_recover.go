@@ -42,36 +42,61 @@ func (c *clusterCommand) recover(ctx context.Context) error {
 }
 
 // borrow does work while nobody else has the data folder: a halted node lends it, and
-// starts again at the end of it.
-func (c *clusterCommand) borrow(ctx context.Context, work func(lent bool) error) (err error) {
+// starts again at the end of it. One that looks at the log once more is waited for.
+func (c *clusterCommand) borrow(ctx context.Context, work func(lent bool) error) error {
 	if err := engine.PrepareDir(c.cfg.Data); err != nil {
 		return err
 	}
-	lock, err := engine.Lock(c.cfg.Data)
-	lent := errors.Is(err, engine.ErrLocked)
-	if lent {
-		asking, hangUp := context.WithCancel(ctx)
-		free, ended := make(chan struct{}, 1), make(chan error, 1)
-		go func() {
-			_, err := control.Ask(asking, c.cfg.Data, orders.Recover, nil, func(json.RawMessage) { free <- struct{}{} })
-			ended <- err
-		}()
-		defer hangUp()
-		select {
-		case <-free:
-		case err := <-ended:
+	for began := time.Now(); ; {
+		lock, err := engine.Lock(c.cfg.Data)
+		if err == nil {
+			return c.while(lock, func() error { return work(false) })
+		}
+		if !errors.Is(err, engine.ErrLocked) {
 			return err
 		}
-		lock, err = engine.Lock(c.cfg.Data)
+		failed := c.lent(ctx, func() error { return work(true) })
+		if unreachable := new(control.UnreachableError); !errors.As(failed, &unreachable) {
+			return failed
+		} else if time.Since(began) > soonTime {
+			return fmt.Errorf("%w: %w", err, failed)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(startEvery):
+		}
 	}
+}
+
+// lent does work while a halted node lends the folder.
+func (c *clusterCommand) lent(ctx context.Context, work func() error) error {
+	asking, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	free, ended := make(chan struct{}, 1), make(chan error, 1)
+	go func() {
+		_, err := control.Ask(asking, c.cfg.Data, orders.Recover, nil, func(json.RawMessage) { free <- struct{}{} })
+		ended <- err
+	}()
+	select {
+	case <-free:
+	case err := <-ended:
+		return err
+	}
+	lock, err := engine.Lock(c.cfg.Data)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	if _, err := journal.Finish(c.cfg.Data, membership.Recovering); err != nil {
-		return err
+	return c.while(lock, work)
+}
+
+// while does work under a lock, after what an interrupted one left is finished.
+func (c *clusterCommand) while(lock *engine.DirLock, work func() error) error {
+	_, err := journal.Finish(c.cfg.Data, membership.Recovering)
+	if err == nil {
+		err = work()
 	}
-	return work(lent)
+	return errors.Join(err, lock.Unlock())
 }
 
 // How long a node may take until it imports: one that was halted, and one that may not

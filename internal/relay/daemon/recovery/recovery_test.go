@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/nbd-wtf/go-nostr"
 
@@ -149,3 +150,21 @@ var errBroken = errors.New("no room")
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+// What lies in another node's database makes one line, of which a terminal hides nothing.
+func FuzzCommand(f *testing.F) {
+	f.Add("banpubkey", `["x","it's"]`, "c")
+	f.Add("delete", `[{"kinds":[1]}]`, "\x1b[2J")
+	f.Add("delete", "{", "\n")
+	f.Fuzz(func(t *testing.T, a, b, c string) {
+		for _, kind := range []store.UnsignedKind{store.UnsignedCall, store.UnsignedIdentity, store.UnsignedToken, store.UnsignedEntry, store.UnsignedDecision} {
+			line := recovery.Command(store.Unsigned{Kind: kind, Row: []string{a, b, c, c, c}})
+			if strings.IndexFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) >= 0 {
+				t.Errorf("%q", line)
+			}
+			if strings.Count(strings.ReplaceAll(line, `\'`, ""), "'")%2 != 0 {
+				t.Errorf("a word does not end: %s", line)
+			}
+		}
+	})
+}
