@@ -130,7 +130,7 @@ func (r *recovering) open(ctx context.Context, name, file string, o engine.Optio
 		l.place, err = cluster.Inspect(state)
 	}
 	if err != nil {
-		return l, errors.Join(fmt.Errorf("%s: %w", name, err), l.store.Close())
+		return looked{}, errors.Join(fmt.Errorf("%s: %w", name, err), l.store.Close())
 	}
 	return l, nil
 }
@@ -212,6 +212,9 @@ func (r *recovering) named(id string) string {
 	return id
 }
 
+// stays is said of what this node alone has, where the cluster begins again from it.
+const stays = "no other one has; they stay"
+
 // report writes down and tells what only one database has.
 func (r *recovering) report(ctx context.Context, of looked, against []looked, what string) (err error) {
 	path := filepath.Join(r.dir, of.file+".jsonl")
@@ -233,14 +236,16 @@ func (r *recovering) report(ctx context.Context, of looked, against []looked, wh
 	}
 	fmt.Fprintf(r.Stdout, "%s, up to message %d: %d events that %s\n", of.name, of.place.At.Number, found.Events, what)
 	if found.Events > 0 {
-		r.files = append(r.files, path)
 		fmt.Fprintf(r.Stdout, "  in %s\n", path)
-	}
-	if len(found.Unsigned) == 0 {
-		return nil
+		if what != stays {
+			r.files = append(r.files, path)
+		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(found.Unsigned)) {
 		fmt.Fprintf(r.Stdout, "  and, which no event says: %s, %d\n", store.UnsignedKind(kind), found.Unsigned[kind])
+	}
+	if what == stays || len(found.Unsigned) == 0 {
+		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(r.dir, of.file+".commands"))
 	fmt.Fprintf(r.Stdout, "  to be done again, by who may:\n%s", text)
@@ -296,10 +301,9 @@ func (r *recovering) begin(ctx context.Context, o jetstream.Options) error {
 		return err
 	}
 	if len(r.others) > 0 {
-		if err := r.report(ctx, r.own, r.others, "no other one has; they stay"); err != nil {
+		if err := r.report(ctx, r.own, r.others, stays); err != nil {
 			return err
 		}
-		r.files = nil
 	}
 	for _, other := range r.others {
 		if err := r.report(ctx, other, []looked{r.own}, "this node lacks"); err != nil {

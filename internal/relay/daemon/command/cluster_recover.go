@@ -50,7 +50,7 @@ func (c *clusterCommand) borrow(ctx context.Context, work func(lent bool) error)
 	for began := time.Now(); ; {
 		lock, err := engine.Lock(c.cfg.Data)
 		if err == nil {
-			return c.while(lock, func() error { return work(false) })
+			return finished(c.cfg.Data, lock, func() error { return work(false) })
 		}
 		if !errors.Is(err, engine.ErrLocked) {
 			return err
@@ -87,12 +87,12 @@ func (c *clusterCommand) lent(ctx context.Context, work func() error) error {
 	if err != nil {
 		return err
 	}
-	return c.while(lock, work)
+	return finished(c.cfg.Data, lock, work)
 }
 
-// while does work under a lock, after what an interrupted one left is finished.
-func (c *clusterCommand) while(lock *engine.DirLock, work func() error) error {
-	_, err := journal.Finish(c.cfg.Data, membership.Recovering)
+// finished does work under a lock, after what an interrupted one left is finished.
+func finished(dir string, lock *engine.DirLock, work func() error) error {
+	_, err := journal.Finish(dir, membership.Recovering)
 	if err == nil {
 		err = work()
 	}
@@ -145,7 +145,7 @@ func (c *clusterCommand) importThrough(ctx context.Context, path string, patienc
 
 // importBegun imports into a database that stands alone for now, before the cluster
 // begins again.
-func (c *clusterCommand) importBegun(ctx context.Context, path string) error {
+func (c *recovering) importBegun(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -1,14 +1,21 @@
 package command
 
 import (
+	"bufio"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"engramd/internal/relay/config"
 	"engramd/internal/relay/daemon/membership"
+	"engramd/internal/relay/store"
+	"engramd/internal/relay/store/sqlite"
 	"engramd/internal/relay/store/sqlite/engine"
+	"engramd/internal/relay/store/sqlite/storetest"
 )
 
 // A recovery refuses what it cannot compare before it connects to anything, and changes
@@ -82,5 +89,48 @@ func wantNothingLeft(t *testing.T, dir string) {
 	}
 	if halt, err := membership.ReadHalt(dir); err != nil || halt == nil {
 		t.Errorf("it has not halted any more: %v", err)
+	}
+}
+
+// What only this node has stays where it is the one from which all begins: it is neither
+// imported nor proposed again. What others have is both, and what is refused is changed
+// nowhere.
+func TestRecoverReports(t *testing.T) {
+	own, other := storetest.MustOpen(t), storetest.MustOpen(t)
+	key, params := storetest.NewKey("alice"), `["x"]`
+	for n, s := range []*sqlite.Store{own, other} {
+		storetest.Put(t, s, key.Note(int64(n), "of one"), store.Stored)
+		call := store.AdminCall{Key: key.Pub, Auth: key.Pub, Method: fmt.Sprintf("ban%d", n), Params: &params, Outcome: "ok"}
+		if err := s.Administer(t.Context(), nil, call); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said strings.Builder
+	m := &Main{Stdout: &said}
+	r := &recovering{clusterCommand: &clusterCommand{base: base{Main: m, cfg: config.Default()}}, halt: &membership.Halt{}, dir: t.TempDir(), in: bufio.NewReader(strings.NewReader("yes\nno\n"))}
+	r.cfg.Data = t.TempDir()
+	a, b := looked{name: "this node", file: "own", store: own}, looked{name: "node b", file: "b", store: other}
+	if err := errors.Join(r.report(t.Context(), a, []looked{b}, stays), r.report(t.Context(), b, []looked{a}, "this node lacks")); err != nil {
+		t.Fatal(err)
+	}
+	if text := said.String(); strings.Contains(text, "call ban0") || !strings.Contains(text, "engramctl admin call ban1 '\"x\"'\n") || strings.Count(text, "operator's call, 1") != 2 {
+		t.Errorf("%s", text)
+	}
+	if want := filepath.Join(r.dir, "b.jsonl"); len(r.files) != 1 || r.files[0] != want {
+		t.Errorf("to be imported: %v", r.files)
+	}
+	for _, name := range []string{"own.jsonl", "b.jsonl", "own.commands", "b.commands"} {
+		if info, err := os.Stat(filepath.Join(r.dir, name)); err != nil || info.Mode().Perm() != 0o600 || info.Size() == 0 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	if err := r.report(t.Context(), b, []looked{a}, "once more"); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a file is written twice: %v", err)
+	}
+	if err := r.choose("go on?"); !errors.Is(err, errNotAgreed) {
+		t.Errorf("without a yes: %v", err)
+	}
+	if halt, err := membership.ReadHalt(r.cfg.Data); halt != nil || err != nil {
+		t.Errorf("it is noted: %+v, %v", halt, err)
 	}
 }

@@ -25,9 +25,6 @@ type Found struct {
 	Unsigned map[store.UnsignedKind]int // what no event says
 }
 
-// Nothing reports whether it has nothing of its own.
-func (f *Found) Nothing() bool { return f.Events == 0 && len(f.Unsigned) == 0 }
-
 // atOnce is how many events are looked up at a time.
 const atOnce = 500
 
