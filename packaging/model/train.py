@@ -6,10 +6,11 @@ import struct
 
 import numpy as np
 import scipy.sparse as sp
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 DIMS, ROWS, MOST = 256, 33400, 64
-RIDGE, STEPS = 0.05, 40
+RARE, RIDGE, STEPS = 1e-3, 0.3, 25
+FREE, HOLD = 0.5, 30  # the ridge of translations, and how much English holds a row
 MAGIC, FORM = b"ENGRAMW1", 1
 
 
@@ -64,44 +65,58 @@ def cosines(x, y):
     return (x * y).sum(1) / (np.linalg.norm(x, axis=1) * np.linalg.norm(y, axis=1) + 1e-9)
 
 
-def train(pieces, added, alone, texts, targets, told=print):
-    """alone: the teacher's vectors of the pieces; targets: those of the texts."""
-    tokens = wordpiece(pieces)
-    unknown = pieces.index("[UNK]")
-    ids = [[i for i in e.ids if i != unknown][:MOST] for e in tokens.encode_batch(texts, add_special_tokens=False)]
-    rows = len(pieces)
-    middle = targets.mean(0)
-    _, _, axes = np.linalg.svd(targets[::7] - middle, full_matrices=False)
-    axes = axes[:DIMS].T
-    z = (targets - middle) @ axes
+def shares(ids, rows):
     count = np.bincount(np.fromiter((i for some in ids for i in some), np.int64), minlength=rows)
-    share = (count + 1) / (count.sum() + rows)
-    weight = (1e-3 / (1e-3 + share)).astype(np.float32)
-    a = matrix(ids, weight, rows)
-    # A start: what the teacher makes of each piece alone, in the scale of sentences.
-    start = (alone - middle) @ axes
-    start[[i for i, p in enumerate(pieces) if p in added]] = 0
-    b = a @ start
-    turn = np.linalg.solve(b.T @ b + 1e-2 * np.trace(b.T @ b) / DIMS * np.eye(DIMS, dtype=np.float32), b.T @ z)
-    start = (start @ turn).astype(np.float32)
-    told("cosine with the teacher at the start %.3f" % cosines(a @ start, z).mean())
-    # What the start leaves is taken by rows near zero: least squares with a ridge, by conjugate gradients.
+    return (count + 1) / (count.sum() + rows)
+
+
+def near_zero(a, left, ridge, steps):
+    """The x for which a @ x is nearest to what is left: least squares with a ridge, by conjugate gradients."""
     at = a.T.tocsr()
-    x = np.zeros((rows, DIMS), np.float32)
-    r = at @ (z - a @ start)
+    x = np.zeros((a.shape[1], left.shape[1]), np.float32)
+    r = at @ left
     d = r.copy()
     size = (r * r).sum(0)
-    for _ in range(STEPS):
-        ad = at @ (a @ d) + np.float32(RIDGE) * d
+    for _ in range(steps):
+        ad = at @ (a @ d) + ridge * d
         step = size / ((d * ad).sum(0) + 1e-12)
         x += step * d
         r -= step * ad
         now = (r * r).sum(0)
         d = r + now / (size + 1e-12) * d
         size = now
-    out = start + x
-    told("cosine with the teacher at the end %.3f" % cosines(a @ out, z).mean())
-    return out * weight[:, None], ids
+    return x
+
+
+def train(pieces, added, alone, texts, targets, english, told=print):
+    """alone: the teacher's vectors of the pieces; targets: those of the texts, the first of which are English."""
+    tokens = wordpiece(pieces)
+    unknown = pieces.index("[UNK]")
+    ids = [[i for i in e.ids if i != unknown][:MOST] for e in tokens.encode_batch(texts, add_special_tokens=False)]
+    rows = len(pieces)
+    middle = targets[:english].mean(0)
+    spread = targets[:english] - middle
+    _, axes = np.linalg.eigh(spread.T @ spread)
+    axes = np.ascontiguousarray(axes[:, ::-1][:, :DIMS])
+    z = (targets - middle) @ axes
+    share = np.maximum(shares(ids[:english], rows), shares(ids[english:], rows))
+    weight = (RARE / (RARE + share)).astype(np.float32)
+    # A start: what the teacher makes of each piece alone, turned so that means of it are nearest.
+    a, z1 = matrix(ids[:english], weight, rows), z[:english]
+    x = (alone - middle) @ axes
+    x[[i for i, p in enumerate(pieces) if p in added]] = 0
+    b = a @ x
+    turn = np.linalg.solve(b.T @ b + 1e-2 * np.trace(b.T @ b) / DIMS * np.eye(DIMS, dtype=np.float32), b.T @ z1)
+    x = (x @ turn).astype(np.float32)
+    told("cosine with the teacher: at the start %.3f" % cosines(a @ x, z1).mean(), flush=True)
+    x += near_zero(a, z1 - a @ x, np.float32(RIDGE), STEPS)
+    told("after English %.3f" % cosines(a @ x, z1).mean(), flush=True)
+    # Translations move a piece the less, the more of it there is in English.
+    used = np.asarray(a.multiply(a).sum(0)).ravel()
+    b, z2 = matrix(ids[english:], weight, rows), z[english:]
+    x += near_zero(b, z2 - b @ x, (FREE + HOLD * used).astype(np.float32)[:, None], STEPS)
+    told("at the end %.3f, of translations %.3f" % (cosines(a @ x, z1).mean(), cosines(b @ x, z2).mean()), flush=True)
+    return x * weight[:, None], ids
 
 
 def pack(rows, ids, listed):
