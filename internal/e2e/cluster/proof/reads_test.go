@@ -21,7 +21,8 @@ import (
 )
 
 // TestReadsAskTheMembers: a read of the latest state appends nothing while all members
-// answer, and is right whatever somebody answers in a member's name.
+// answer, needs no leader of the log, and is right whatever somebody answers in a
+// member's name.
 func TestReadsAskTheMembers(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, nodes.Options{Alone: true})
@@ -89,6 +90,32 @@ func TestReadsAskTheMembers(t *testing.T) {
 			}
 			stop()
 		}
+	})
+	t.Run("the log has no leader", func(t *testing.T) {
+		read(t, 3)
+		last := relaytest.Filter{"kinds": []int{relaytest.KindNote}, "authors": []string{k.Pub}, "limit": 1}
+		c.Until("nodes answer while two servers are gone", wait, func() error {
+			c.Kill(0)
+			c.Kill(1)
+			defer func() {
+				c.Rig.Start(0)
+				c.Rig.Start(1)
+				c.Settle()
+			}()
+			var answered [3]int
+			for began := time.Now(); time.Since(began) < 40*time.Second; { // a message may have come to one node alone
+				for i, at := range all {
+					a, failed := at.Query(last)
+					if failed == nil && len(a.Events) == 1 {
+						answered[i]++
+					}
+				}
+				if min(answered[0], answered[1], answered[2]) >= 5 {
+					return nil
+				}
+			}
+			return fmt.Errorf("answered by %v", answered)
+		})
 	})
 }
 
