@@ -28,9 +28,10 @@ type figures struct {
 	query        float64 // a second, on 8 connections
 	many         float64 // the same on 64
 	head         times
-	live         times // from sending at the first to arrival at the last
-	beside       times // of one write at the last, while others flood the first
-	besideRead   times // the same of reading a head
+	perRead      float64 // messages of the log for each of these reads
+	live         times   // from sending at the first to arrival at the last
+	beside       times   // of one write at the last, while others flood the first
+	besideRead   times   // the same of reading a head
 }
 
 // TestFigures prints how fast several nodes are compared with a single process.
@@ -67,9 +68,9 @@ func TestFigures(t *testing.T) {
 }
 
 func print(t *testing.T, name string, f, base figures) {
-	t.Logf("%s: publish %.0f/s (%.2f of the single process), %.0f µs of processor each (%.2f); query %.0f/s (%.2f), on 64 connections %.0f/s (%.2f); read a head p50 %v p99 %v (%.2f); live p50 %v p99 %v; beside a flood of another node: a write p50 %v p99 %v, a head p50 %v p99 %v",
+	t.Logf("%s: publish %.0f/s (%.2f of the single process), %.0f µs of processor each (%.2f); query %.0f/s (%.2f), on 64 connections %.0f/s (%.2f); read a head p50 %v p99 %v (%.2f), %.3f messages of the log for each read; live p50 %v p99 %v; beside a flood of another node: a write p50 %v p99 %v, a head p50 %v p99 %v",
 		name, f.publish, f.publish/base.publish, f.cpu, f.cpu/base.cpu, f.query, f.query/base.query, f.many, f.many/base.many,
-		f.head.at(50), f.head.at(99), float64(f.head.at(99))/float64(base.head.at(99)), f.live.at(50), f.live.at(99),
+		f.head.at(50), f.head.at(99), float64(f.head.at(99))/float64(base.head.at(99)), f.perRead, f.live.at(50), f.live.at(99),
 		f.beside.at(50), f.beside.at(99), f.besideRead.at(50), f.besideRead.at(99))
 }
 
@@ -79,11 +80,21 @@ func measure(t *testing.T, f field) (out figures) {
 	events, took := f.publish(t, 24000)
 	out.publish = float64(events) / took.Seconds()
 	out.cpu = float64((f.cpu(t) - before).Microseconds()) / float64(events)
+	appended := f.marks(t)
 	out.query, out.many = f.query(t, 8, 150), f.query(t, 64, 40)
 	out.head = f.readHead(t, 600)
+	out.perRead = float64(f.marks(t)-appended) / (8*150 + 64*40 + 600)
 	out.live = f.live(t, 300)
 	out.beside, out.besideRead = f.besideFlood(t, 10*time.Second)
 	return out
+}
+
+// marks counts the messages of the log that were appended for reads alone.
+func (f field) marks(t *testing.T) int {
+	if f.Cluster == nil {
+		return 0
+	}
+	return marksIn(t, openLog(t, f.Cluster))
 }
 
 func (f field) cpu(t *testing.T) (sum time.Duration) {

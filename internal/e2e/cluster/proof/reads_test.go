@@ -26,13 +26,7 @@ import (
 func TestReadsAskTheMembers(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, nodes.Options{Alone: true})
-	o := c.Client().Options()
-	o.Stream = stream
-	conn, err := jetstream.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(conn.Close)
+	conn := openLog(t, c)
 	var all [3]*relaytest.Client
 	for i := range all {
 		all[i] = c.Dial(i)
@@ -117,6 +111,19 @@ func TestReadsAskTheMembers(t *testing.T) {
 			return fmt.Errorf("answered by %v", answered)
 		})
 	})
+}
+
+// openLog opens the log of nodes, until the test ends.
+func openLog(t *testing.T, c *nodes.Cluster) *jetstream.Conn {
+	t.Helper()
+	o := c.Client().Options()
+	o.Stream = stream
+	conn, err := jetstream.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Close)
+	return conn
 }
 
 // identity is what a node's folder says of it.
