@@ -29,6 +29,7 @@ type recallOptions struct {
 	forget      bool
 	json        bool
 
+	embed                string
 	embedURL, embedModel string
 	plaintext            bool
 }
@@ -40,8 +41,8 @@ func (m *Main) recallCommand() *cobra.Command {
 		Use:   "recall (--data FILE... | --synthetic N)",
 		Short: "Measure what a memory finds, returns and tells",
 		Long: "recall asks the questions of sets of their memories. It prints what is found (the ranking), returned (what\n" +
-			"memory_recall answers) and told (what the hook at a prompt tells), beside the search, BM25 and SQLite FTS5,\n" +
-			"and the processor time of a question. No relay is needed.\n" +
+			"memory_recall answers) and told (what the hook at a prompt tells), beside the search, BM25, SQLite FTS5 and\n" +
+			"meaning alone, and the processor time of a question. No relay is needed.\n" +
 			"A set is a file in LoCoMo's form (snap-research/LoCoMo) or in the labelled form that docs/engram-load.md\n" +
 			"describes, or one that is made here, of facts, updates, dates, distractors and typos.",
 		Args: arguments(cobra.NoArgs),
@@ -51,7 +52,7 @@ func (m *Main) recallCommand() *cobra.Command {
 	flags.StringArrayVar(&o.data, "data", nil, "a file with a set; may be given several times")
 	flags.IntVar(&o.synthetic, "synthetic", 0, "make a set with this many subjects, 1 to 2000, instead")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the set that is made, and of the collections of --small")
-	flags.BoolVar(&o.recipe, "recipe", false, "found, returned and told alone")
+	flags.BoolVar(&o.recipe, "recipe", false, "found, returned and told alone; with --embed-url, the model alone too")
 	flags.BoolVar(&o.weights, "weights", false, "instead: what is found and returned without each weight, over all sets")
 	flags.BoolVar(&o.misses, "misses", false, "print each question that goes wrong to standard error, for found, returned and told")
 	flags.IntVar(&o.every, "every", 1, "ask only every Nth question of each memory")
@@ -59,7 +60,8 @@ func (m *Main) recallCommand() *cobra.Command {
 	flags.BoolVar(&o.small, "small", false, "draw collections of 1, 2, 4 and 10 memories: sets for each size")
 	flags.BoolVar(&o.forget, "forget", false, "instead: what is still found when ways of forgetting keep 75, 50 and 25 % of the tokens")
 	flags.BoolVar(&o.json, "json", false, "one JSON object instead of the tables")
-	flags.StringVar(&o.embedURL, "embed-url", "", "an embeddings endpoint in OpenAI's form, whose model is measured beside the recipe; a key for it is in ENGRAM_EMBED_KEY")
+	flags.StringVar(&o.embed, "embed", "matrix", "what compares meaning: matrix, the built-in one, or none")
+	flags.StringVar(&o.embedURL, "embed-url", "", "an embeddings endpoint in OpenAI's form, whose model is measured in place of the built-in one; a key for it is in ENGRAM_EMBED_KEY")
 	flags.StringVar(&o.embedModel, "embed-model", "", "its model")
 	flags.BoolVar(&o.plaintext, "send-plaintext", false, "the endpoint may be on another machine, by https: it reads the set")
 	return cmd
@@ -79,7 +81,7 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 		return nil
 	}
 	if o.weights {
-		return m.weights(ctx, sets, o.json)
+		return m.weights(ctx, o, sets)
 	}
 	sizes := make([]measure.Sizes, len(sets))
 	for i, set := range sets {
@@ -87,21 +89,21 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 			return err
 		}
 	}
-	ways := recalled.Ways()
-	if o.recipe {
-		ways = recalled.Own()
-	}
-	if o.misses {
-		for i := range recalled.Own() {
-			ways[i] = recalled.Misses(m.Stderr, ways[i])
-		}
-	}
 	model, err := o.meaning(ctx, sets)
 	if err != nil {
 		return err
 	}
-	if model != nil {
-		ways = append(ways, measure.WithModel(o.embedModel, model.near)...)
+	ways := recalled.Ways(model.meaning())
+	if o.recipe {
+		ways = recalled.Own(model.meaning())
+	}
+	if o.misses {
+		for i := range recalled.Own(nil) {
+			ways[i] = recalled.Misses(m.Stderr, ways[i])
+		}
+	}
+	if model != nil && (!o.recipe || o.embedURL != "") {
+		ways = append(ways, measure.Nearest("meaning alone", model.near))
 	}
 	all, err := recalled.Run(ctx, sets, ways, processorTime)
 	if err == nil && model != nil {
@@ -123,12 +125,16 @@ func (m *Main) recall(ctx context.Context, o recallOptions) error {
 }
 
 // weights prints what is left without each weight.
-func (m *Main) weights(ctx context.Context, sets []*measure.Set, asJSON bool) error {
-	all, err := recalled.Offs(ctx, sets, processorTime)
+func (m *Main) weights(ctx context.Context, o recallOptions, sets []*measure.Set) error {
+	model, err := o.meaning(ctx, sets)
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	all, err := recalled.Offs(ctx, sets, model.meaning(), processorTime)
+	if err != nil {
+		return err
+	}
+	if o.json {
 		return json.NewEncoder(m.Stdout).Encode(all)
 	}
 	return recalled.PrintOffs(m.Stdout, sets, all)

@@ -3,41 +3,56 @@ package main
 import (
 	"context"
 	"errors"
-	"math"
+	"fmt"
 	"os"
 
 	"engramd/cmd/engram-load/internal/measure"
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/vectors/embed"
 )
 
-// vectors are what a model makes of a set: of its sections beforehand, of a
-// question when it is asked.
-type vectors struct {
-	ctx       context.Context
-	model     embed.Embedder
-	sections  map[string][][]float32 // by memory and slug
-	questions map[string][]float32
-	err       error // the first of a question
+// model is what a model makes of sets: of sections beforehand, of a question and its
+// parts when it is asked.
+type model struct {
+	ctx    context.Context
+	by     embed.Embedder
+	usual  meaning.Usual
+	spaces map[string]*meaning.Space // by the name of a memory
+	err    error                     // the first of a question
 }
 
-// meaning asks the model that the flags name; nil without one.
-func (o *recallOptions) meaning(ctx context.Context, sets []*measure.Set) (*vectors, error) {
-	if o.embedURL == "" {
-		if o.embedModel != "" {
-			return nil, usageError{errors.New("--embed-model needs --embed-url")}
-		}
-		return nil, nil
+// embedder is the model that the flags name; nil without one.
+func (o *recallOptions) embedder() (embed.Embedder, error) {
+	switch {
+	case o.embedURL != "":
+		return embed.New(embed.Options{URL: o.embedURL, Model: o.embedModel, Key: os.Getenv("ENGRAM_EMBED_KEY"), SendPlaintext: o.plaintext})
+	case o.embedModel != "":
+		return nil, errors.New("--embed-model needs --embed-url")
+	case o.embed == "matrix":
+		return meaning.Matrix{}, nil
+	case o.embed != "none":
+		return nil, fmt.Errorf("--embed is %q; it must be matrix or none", o.embed)
 	}
-	model, err := embed.New(embed.Options{URL: o.embedURL, Model: o.embedModel, Key: os.Getenv("ENGRAM_EMBED_KEY"), SendPlaintext: o.plaintext})
+	return nil, nil
+}
+
+// meaning makes the vectors of all sections; nil without a model.
+func (o *recallOptions) meaning(ctx context.Context, sets []*measure.Set) (*model, error) {
+	by, err := o.embedder()
 	if err != nil {
 		return nil, usageError{err}
 	}
-	v := &vectors{ctx: ctx, model: model, sections: map[string][][]float32{}, questions: map[string][]float32{}}
-	_, prefix := embed.Forms(model.Name())
+	if by == nil {
+		return nil, nil
+	}
+	v := &model{ctx: ctx, by: by, spaces: map[string]*meaning.Space{}}
+	if v.usual, err = meaning.UsualOf(ctx, by); err != nil {
+		return nil, err
+	}
 	for _, set := range sets {
 		for i := range set.Memories {
-			if err := v.read(&set.Memories[i], prefix); err != nil {
+			if err := v.read(&set.Memories[i]); err != nil {
 				return nil, err
 			}
 		}
@@ -46,49 +61,48 @@ func (o *recallOptions) meaning(ctx context.Context, sets []*measure.Set) (*vect
 }
 
 // read makes the vectors of a memory's sections.
-func (v *vectors) read(m *measure.Memory, prefix string) (err error) {
+func (v *model) read(m *measure.Memory) error {
+	var sp *meaning.Space
+	_, prefix := embed.Forms(v.by.Name())
 	for _, d := range m.Documents {
 		texts := recall.Sections(d)
 		for j := range texts {
 			texts[j] = prefix + texts[j]
 		}
-		if v.sections[m.Name+" "+d.Slug], err = v.model.Embed(v.ctx, texts); err != nil {
+		raw, err := v.by.Embed(v.ctx, texts)
+		if err != nil {
 			return err
 		}
+		all := make([]meaning.Vector, len(raw))
+		for i, r := range raw {
+			if all[i], err = meaning.Quantized(r); err != nil {
+				return err
+			}
+		}
+		if sp == nil {
+			sp = meaning.NewSpace(len(all[0]))
+		}
+		sp.Put(d.Slug, all)
 	}
+	v.spaces[m.Name] = sp
 	return nil
 }
 
-// near is a measure.Meaning.
-func (v *vectors) near(m *measure.Memory, query string) func(slug string, section int) (float64, bool) {
-	q, ok := v.questions[query]
-	if !ok && v.err == nil {
-		prefix, _ := embed.Forms(v.model.Name())
-		var one [][]float32
-		if one, v.err = v.model.Embed(v.ctx, []string{prefix + query}); v.err == nil {
-			q = one[0]
-			v.questions[query] = q
-		}
+// meaning is near, or nil.
+func (v *model) meaning() measure.Meaning {
+	if v == nil {
+		return nil
 	}
-	return func(slug string, section int) (float64, bool) {
-		all := v.sections[m.Name+" "+slug]
-		if section < 0 || section >= len(all) {
-			return 0, false
-		}
-		return cosine(all[section], q), true
-	}
+	return v.near
 }
 
-// cosine is that of two vectors of one model, 0 if one failed.
-func cosine(a, b []float32) float64 {
-	if len(a) != len(b) {
-		return 0
+// near is a measure.Meaning.
+func (v *model) near(m *measure.Memory, texts []string) recall.Near {
+	if v.err == nil {
+		var queries map[string]meaning.Vector
+		if queries, v.err = meaning.Queries(v.ctx, v.by, texts); v.err == nil && v.spaces[m.Name] != nil {
+			return v.spaces[m.Name].Near(queries, v.usual)
+		}
 	}
-	var dot, aa, bb float64
-	for i := range a {
-		dot += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	return dot / math.Sqrt(aa*bb) // no vector of embed is zero
+	return func(string) (recall.Nearness, bool) { return recall.Nearness{}, false }
 }

@@ -84,8 +84,7 @@ func TestForgetCommand(t *testing.T) {
 	}
 }
 
-// A model that knows which texts belong together is measured beside the recipe
-// and alone.
+// A model that knows which texts belong together is measured beside words, and alone.
 func TestRecallWithAModel(t *testing.T) {
 	var fails atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +113,7 @@ func TestRecallWithAModel(t *testing.T) {
 	}
 	args := []string{"recall", "--data", path, "--recipe", "--embed-url", server.URL, "--embed-model", "fake"}
 	code, out, errs := command(t, args...)
-	for _, want := range []string{"| found | 1 | 0.0 |", "| recipe with fake | 1 | 100.0 | 100.0 | 100.0 | 100.0 |", "| fake alone | 1 | 100.0 |"} {
+	for _, want := range []string{"| found | 1 | 100.0 | 100.0 | 100.0 | 100.0 |", "| meaning alone | 1 | 100.0 |"} {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%d %q lacks %q:\n%s", code, errs, want, out)
 		}
@@ -123,7 +122,7 @@ func TestRecallWithAModel(t *testing.T) {
 	if code, out, errs := command(t, args...); code != exitFailed || !strings.Contains(errs, "the model server failed") || out != "" {
 		t.Errorf("a model that fails: %d %q %q", code, errs, out)
 	}
-	for _, wrong := range [][]string{{"--embed-model", "fake"}, {"--embed-url", "http://models.example", "--embed-model", "fake"}, {"--embed-url", server.URL}} {
+	for _, wrong := range [][]string{{"--embed-model", "fake"}, {"--embed-url", "http://models.example", "--embed-model", "fake"}, {"--embed-url", server.URL}, {"--embed", "all"}} {
 		if code, _, errs := command(t, append([]string{"recall", "--data", path}, wrong...)...); code != exitUsage {
 			t.Errorf("%v: %d %q", wrong, code, errs)
 		}

@@ -62,7 +62,7 @@ var opens = map[string][]string{
 var support = []string{"e2e", "repocheck", "relay/gate/oracle", "relay/gate/gatetest", "relay/store/sqlite/storetest", "relay/http/bridgetest", "relay/ingest/ingesttest", "relay/notify/natstest", "client/clienttest"}
 
 // measured are the packages that engram-load and its commands measure, or measure with.
-var measured = []string{"protocol/wire", "nips/nipae", "memory/vectors/embed", "memory/recall", "memory/activity", "nips/frontmatter", "e2e/relaytest"}
+var measured = []string{"protocol/wire", "nips/nipae", "memory/vectors/embed", "memory/meaning", "memory/recall", "memory/activity", "nips/frontmatter", "e2e/relaytest"}
 
 // only says who may import a foreign package outside of tests.
 var only = map[string][]string{

@@ -12,6 +12,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
 	"engramd/internal/memory/intentions"
+	"engramd/internal/memory/recall"
 	recallanswer "engramd/internal/memory/recall/answer"
 )
 
@@ -246,11 +247,13 @@ func TestMeaning(t *testing.T) {
 		return 0.05, true
 	}
 	o := options{Memory: newFake(), Copy: copyOf(t, recallanswer.State{}, shelved),
-		Near: func(_ context.Context, query string) (func(string, int) (float64, bool), error) {
-			if query == "boats" {
+		Near: func(_ context.Context, texts ...string) (recall.Near, error) {
+			if texts[0] == "boats" {
 				return nil, fail
 			}
-			return near, nil
+			return func(string) (recall.Nearness, bool) {
+				return recall.Nearness{Cosine: near, Mean: 0.1, Deviation: 0.1}, true
+			}, nil
 		}}
 	p := connect(t, newServer(o))
 	if out := ask[recallOut](p, "memory_recall", args{"query": "boats"}); !out.Degraded || len(out.Hits) != 2 || len(out.Warnings) != 1 {

@@ -136,7 +136,7 @@ func (v *Live) plan(ctx context.Context) {
 		v.log.Warn("no plans can be made", "error", err)
 		return
 	}
-	p.Near = v.near
+	p.Near = v.s.Models.novelty(v.near)
 	v.plans = p
 	v.beside.running.Go(func() {
 		v.Settle(v.beside.ctx) // until then relays may not be found

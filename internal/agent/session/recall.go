@@ -10,6 +10,7 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/vectors"
@@ -58,8 +59,12 @@ type Recall struct {
 // Answer answers one question. The error is a *answer.Mistake of a query that makes
 // no sense, and that of Read: then only NoMeaning and NoOrder are told.
 func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error) {
-	if r.Near != nil {
-		q.Near, out.NoMeaning = r.Near(ctx, q.Text)
+	if r.Near != nil && !q.Intentions {
+		texts := []string{q.Text}
+		if q.Unasked {
+			texts = recall.Parts(q.Text)
+		}
+		q.Near, out.NoMeaning = r.Near(ctx, texts...)
 	}
 	if r.Rerank != nil && r.Copy != nil {
 		var mistake *answer.Mistake
@@ -141,8 +146,40 @@ type Models struct {
 	Rerank answer.Scorer
 }
 
-// Near returns how near sections are to a query in meaning.
-type Near func(ctx context.Context, query string) (func(slug string, section int) (cosine float64, ok bool), error)
+// Near returns how near sections are in meaning to a query and its parts.
+type Near func(ctx context.Context, texts ...string) (recall.Near, error)
+
+// novelty compares what a plan says with what is there: by a server that is named, whose
+// cosines say how far two texts are apart. The built-in model's say who is nearest.
+func (m Models) novelty(near Near) func(ctx context.Context, text string) (func(slug string, section int) (float64, bool), error) {
+	if _, builtIn := m.Embed.(meaning.Known); near == nil || builtIn {
+		return nil
+	}
+	return func(ctx context.Context, text string) (func(string, int) (float64, bool), error) {
+		compared, err := near(ctx, text)
+		if err != nil {
+			return nil, err
+		}
+		n, _ := compared(text)
+		return n.Cosine, nil
+	}
+}
+
+// atPrompt is how many texts get their vectors before a prompt is answered.
+const atPrompt = 16
+
+// NearAtPrompt compares a prompt with the texts of a copy that have vectors of the
+// built-in model; nil without it.
+func NearAtPrompt(copy *localcopy.Copy, by embed.Embedder) Near {
+	if by == nil {
+		return nil
+	}
+	source := vectors.New(copy, by)
+	return func(ctx context.Context, texts ...string) (recall.Near, error) {
+		_ = source.FillSome(ctx, atPrompt) // what is lacking is found by words
+		return source.Near(ctx, texts...)
+	}
+}
 
 // nearNow compares a query with all texts that have vectors, once those that a
 // short while is enough for have theirs; nil without a model.
@@ -151,12 +188,12 @@ func (m Models) nearNow(copy *localcopy.Copy) Near {
 		return nil
 	}
 	source := vectors.New(copy, m.Embed)
-	return func(ctx context.Context, query string) (func(slug string, section int) (float64, bool), error) {
+	return func(ctx context.Context, texts ...string) (recall.Near, error) {
 		filling, cancel := context.WithTimeout(ctx, vectors.QueryLimit)
 		defer cancel()
 		// What is lacking is found by words; a server that fails fails with the query too.
 		_, _ = source.Fill(filling)
-		return source.Near(ctx, query)
+		return source.Near(ctx, texts...)
 	}
 }
 

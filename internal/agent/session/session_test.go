@@ -17,6 +17,7 @@ import (
 	"engramd/internal/client/memory"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/platform/files"
 	"engramd/nips/nipae"
@@ -238,7 +239,7 @@ func TestRecallWithoutModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	fault := errors.New("down")
-	r := Recall{Near: func(context.Context, string) (func(string, int) (float64, bool), error) { return nil, fault },
+	r := Recall{Near: func(context.Context, ...string) (recall.Near, error) { return nil, fault },
 		Rerank: func(context.Context, string, []string) ([]float64, error) { return nil, fault }, Copy: source,
 		Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
 			return source.Read(ctx, func(v answer.View) error { _, err := do(v); return err })

@@ -15,6 +15,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/proposal"
 	"engramd/internal/cli/settings"
+	"engramd/internal/cli/view"
 	"engramd/internal/client"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall/answer"
@@ -54,6 +55,11 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 	}
 	r.later(func() { _ = kept.Leave() })
 	told.Copy = s.OnDisk(ctx, kept, state)
+	by, err := view.Meaning(r.env, "")
+	if err != nil {
+		return "", err
+	}
+	told.Near = session.NearAtPrompt(kept, by)
 	if where.Name != "" {
 		if unsure != nil {
 			return "", unsure

@@ -41,6 +41,8 @@ type ProfileFile struct {
 	Discovery string `toml:"discovery"`
 	// NoMirror keeps no copy of the memory on this machine.
 	NoMirror bool `toml:"no_mirror"`
+	// Embed is none where meaning is not compared; the built-in matrix does otherwise.
+	Embed string `toml:"embed"`
 	// EmbedURL and EmbedModel name a model server that compares meaning.
 	EmbedURL   string `toml:"embed_url"`
 	EmbedModel string `toml:"embed_model"`

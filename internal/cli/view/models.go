@@ -11,12 +11,14 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/model"
 	"engramd/internal/memory/vectors/embed"
 )
 
 // ModelFlags name model servers, which are asked only if they are named.
 type ModelFlags struct {
+	embed                  string
 	embedURL, embedModel   string
 	rerankURL, rerankModel string
 	plaintext              bool
@@ -24,20 +26,40 @@ type ModelFlags struct {
 
 // Add adds the flags to a command.
 func (f *ModelFlags) Add(c *cobra.Command) {
-	c.Flags().StringVar(&f.embedURL, "embed-url", "", "`URL` of a model server that compares meaning beside words (embed_url in a profile); its key is in ENGRAM_EMBED_KEY or in the file that ENGRAM_EMBED_KEY_FILE names")
+	c.Flags().StringVar(&f.embed, "embed", "", "`what` compares meaning beside words: matrix, the built-in one and the default, or none (embed in a profile)")
+	c.Flags().StringVar(&f.embedURL, "embed-url", "", "`URL` of a model server that compares meaning in place of it (embed_url in a profile); its key is in ENGRAM_EMBED_KEY or in the file that ENGRAM_EMBED_KEY_FILE names")
 	c.Flags().StringVar(&f.embedModel, "embed-model", "", "`name` of its model (embed_model in a profile)")
 	c.Flags().StringVar(&f.rerankURL, "rerank-url", "", "`URL` of a model server that puts the best 20 in order (rerank_url in a profile); its key is in ENGRAM_RERANK_KEY or in the file that ENGRAM_RERANK_KEY_FILE names")
 	c.Flags().StringVar(&f.rerankModel, "rerank-model", "", "`name` of its model (rerank_model in a profile)")
 	c.Flags().BoolVar(&f.plaintext, "send-plaintext", false, "a model server may be on another machine, by https: it reads memories as plain text")
 }
 
-// OpenModels opens the servers that are named.
+// Meaning is the built-in model, or nil where the profile or the flag says none.
+func Meaning(env *cliutil.Env, flag string) (embed.Embedder, error) {
+	p, err := env.Profile()
+	if err != nil {
+		return nil, exit.BadUsage(err)
+	}
+	switch by := cmp.Or(flag, p.Embed, "matrix"); by {
+	case "none":
+		return nil, nil
+	case "matrix":
+		return meaning.Matrix{}, nil
+	default:
+		return nil, exit.Usagef("--embed is %q; it must be matrix or none (embed in a profile)", by)
+	}
+}
+
+// OpenModels opens the servers that are named; the built-in model stands where none is.
 func OpenModels(env *cliutil.Env, f ModelFlags) (m session.Models, err error) {
 	p, err := env.Profile()
 	if err != nil {
 		return m, exit.BadUsage(err)
 	}
-	if url := cmp.Or(f.embedURL, p.EmbedURL); url != "" {
+	if m.Embed, err = Meaning(env, f.embed); err != nil {
+		return m, err
+	}
+	if url := cmp.Or(f.embedURL, p.EmbedURL); url != "" && f.embed == "" {
 		o := embed.Options{URL: url, Model: cmp.Or(f.embedModel, p.EmbedModel), SendPlaintext: f.plaintext}
 		if m.Embed, err = OpenModel(env, "embed", o, embed.New); err != nil {
 			return m, err

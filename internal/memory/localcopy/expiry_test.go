@@ -8,6 +8,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/state/sealedfile"
 	"engramd/nips/nipae"
 )
@@ -65,7 +66,7 @@ func TestExpired(t *testing.T) {
 			if err := m.Read(ctx, func(v *View) error { h, _ := v.Head("mem/x"); hash = h.Hash; return nil }); err != nil {
 				t.Fatal(err)
 			}
-			if err := m.PutVectors(ctx, "model", hash, []Vector{{1, 2}}); err != nil {
+			if err := m.PutVectors(ctx, "model", hash, []meaning.Vector{{1, 2}}); err != nil {
 				t.Fatal(err)
 			}
 			clock.pass(time.Minute)

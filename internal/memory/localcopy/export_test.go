@@ -1,9 +1,13 @@
 package localcopy
 
-import "math"
+import (
+	"math"
 
-// Cosine returns the cosine of two vectors, 0 if their lengths differ.
-func (v Vector) Cosine(o Vector) float64 {
+	"engramd/internal/memory/meaning"
+)
+
+// cosine returns the cosine of two vectors, 0 if their lengths differ.
+func cosine(v, o meaning.Vector) float64 {
 	if len(v) != len(o) {
 		return 0
 	}
@@ -22,7 +26,7 @@ func (v Vector) Cosine(o Vector) float64 {
 
 // Vectors returns the vectors of a model for the text at a slug, one for each
 // section; false if there are none yet.
-func (v *View) Vectors(model, slug string) (sections []Vector, ok bool) {
+func (v *View) Vectors(model, slug string) (sections []meaning.Vector, ok bool) {
 	d := v.m.address(slug)
 	for _, sections := range v.vectors(model, "SELECT p.slug, v.hash, v.mac, v.sections FROM places p JOIN events e ON e.n = p.head"+vectorsOf+"WHERE p.d = ?", model, d[:]) {
 		return sections, true

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nbd-wtf/go-nostr"
 
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/recall"
 )
 
@@ -313,7 +314,7 @@ func TestNothingIsReadable(t *testing.T) {
 	ev := a.write("mem/people/zerubbabel", text+strings.Repeat("Plainword follows plainword. ", 400), 1000)
 	put(t, m, near, ev, a.remove("mem/gone/away", 1000))
 	hash := sha256.Sum256([]byte("x"))
-	if err := m.PutVectors(context.Background(), "some-model-name", hex.EncodeToString(hash[:]), []Vector{slices.Repeat(Vector{11, 22, 33, 44}, 96)}); err != nil {
+	if err := m.PutVectors(context.Background(), "some-model-name", hex.EncodeToString(hash[:]), []meaning.Vector{slices.Repeat(meaning.Vector{11, 22, 33, 44}, 96)}); err != nil {
 		t.Fatal(err)
 	}
 	shown(t, m)

@@ -2,61 +2,29 @@ package localcopy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"math"
 
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/state/sealedfile"
 )
 
-// MaxDim is the most numbers that a vector has here.
-const MaxDim = 8192
-
-// ErrVectors are vectors that cannot be kept: of different lengths, too long, or
-// with what is no number.
-var ErrVectors = errors.New("not vectors of one model")
-
-// Vector is a section's meaning, each number scaled to -127 to 127: the cosine of
-// two vectors does not depend on their lengths.
-type Vector []int8
-
-// Quantized returns a vector of a model as it is kept.
-func Quantized(v []float32) (Vector, error) {
-	most := 0.0
-	for _, f := range v {
-		if a := math.Abs(float64(f)); math.IsNaN(a) || math.IsInf(a, 0) {
-			return nil, fmt.Errorf("%w: one has what is no number", ErrVectors)
-		} else if a > most {
-			most = a
-		}
-	}
-	if len(v) == 0 || len(v) > MaxDim || most == 0 {
-		return nil, fmt.Errorf("%w: one is empty, too long or all zero", ErrVectors)
-	}
-	out := make(Vector, len(v))
-	for i, f := range v {
-		out[i] = int8(math.RoundToEven(float64(f) / most * 127))
-	}
-	return out, nil
-}
-
 // PutVectors keeps the vectors of a text's sections, by the model's name and the
 // text's hash (Head.Hash), in place of those that are there.
-func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []Vector) error {
+func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []meaning.Vector) error {
 	id, ok := decodeID(hash)
 	if !ok || model == "" || len(sections) == 0 {
-		return fmt.Errorf("%w: a model, a hash and vectors are needed", ErrVectors)
+		return fmt.Errorf("%w: a model, a hash and vectors are needed", meaning.ErrVectors)
 	}
 	dim := len(sections[0])
-	if dim == 0 || dim > MaxDim {
-		return fmt.Errorf("%w: one is empty or too long", ErrVectors)
+	if dim == 0 || dim > meaning.MaxDim {
+		return fmt.Errorf("%w: one is empty or too long", meaning.ErrVectors)
 	}
 	blob := make([]byte, 0, 2+dim*len(sections))
 	blob = append(blob, byte(dim), byte(dim>>8))
 	for _, v := range sections {
 		if len(v) != dim {
-			return fmt.Errorf("%w: their lengths differ", ErrVectors)
+			return fmt.Errorf("%w: their lengths differ", meaning.ErrVectors)
 		}
 		for _, x := range v {
 			blob = append(blob, byte(x))
@@ -69,11 +37,11 @@ func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []Ve
 	})
 }
 
-// OnlyModel forgets the vectors of all other models.
-func (m *Copy) OnlyModel(ctx context.Context, model string) error {
+// OnlyModels forgets the vectors of all models but two.
+func (m *Copy) OnlyModels(ctx context.Context, one, other string) error {
 	return alter(ctx, m, func(tx *sealedfile.Tx) error {
-		tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name = ?)", model)
-		return tx.Exec("DELETE FROM models WHERE name <> ?", model)
+		tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name IN (?, ?))", one, other)
+		return tx.Exec("DELETE FROM models WHERE name NOT IN (?, ?)", one, other)
 	})
 }
 
@@ -89,12 +57,12 @@ func (v *View) VectorsAt() (state [2]int64) {
 const vectorsOf = " JOIN vectors v ON v.hash = e.hash AND v.m = (SELECT m FROM models WHERE name = ?) "
 
 // AllVectors returns those of all texts that have them.
-func (v *View) AllVectors(model string) iter.Seq2[string, []Vector] {
+func (v *View) AllVectors(model string) iter.Seq2[string, []meaning.Vector] {
 	return v.vectors(model, "SELECT p.slug, v.hash, v.mac, v.sections FROM places p JOIN events e ON e.n = p.head"+vectorsOf, model)
 }
 
-func (v *View) vectors(model, sql string, args ...any) iter.Seq2[string, []Vector] {
-	return func(yield func(string, []Vector) bool) {
+func (v *View) vectors(model, sql string, args ...any) iter.Seq2[string, []meaning.Vector] {
+	return func(yield func(string, []meaning.Vector) bool) {
 		for r := range v.tx.Rows(sql, args...) {
 			blob := r.Raw(3)
 			sections, ok := parseVectors(blob)
@@ -110,20 +78,20 @@ func (v *View) vectors(model, sql string, args ...any) iter.Seq2[string, []Vecto
 }
 
 // parseVectors reads what PutVectors wrote.
-func parseVectors(blob []byte) ([]Vector, bool) {
+func parseVectors(blob []byte) ([]meaning.Vector, bool) {
 	if len(blob) < 2 {
 		return nil, false
 	}
 	dim := int(blob[0]) | int(blob[1])<<8
 	blob = blob[2:]
-	if dim == 0 || dim > MaxDim || len(blob) == 0 || len(blob)%dim != 0 {
+	if dim == 0 || dim > meaning.MaxDim || len(blob) == 0 || len(blob)%dim != 0 {
 		return nil, false
 	}
-	all := make(Vector, len(blob))
+	all := make(meaning.Vector, len(blob))
 	for i, b := range blob {
 		all[i] = int8(b)
 	}
-	sections := make([]Vector, 0, len(all)/dim)
+	sections := make([]meaning.Vector, 0, len(all)/dim)
 	for ; len(all) > 0; all = all[dim:] {
 		sections = append(sections, all[:dim:dim])
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/state/sealedfile"
 )
 
@@ -199,11 +200,11 @@ func TestRowsAreCovered(t *testing.T) {
 		if err := m.SetMark(context.Background(), near, Mark{Confirmed: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
-		v, err := Quantized([]float32{1, 2})
+		v, err := meaning.Quantized([]float32{1, 2})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := m.PutVectors(context.Background(), "model", hashOf("the text"), []Vector{v}); err != nil {
+		if err := m.PutVectors(context.Background(), "model", hashOf("the text"), []meaning.Vector{v}); err != nil {
 			t.Fatal(err)
 		}
 		if err := m.file.Write(context.Background(), func(tx *sealedfile.Tx) error { return tx.Exec(change) }); err != nil {
@@ -286,18 +287,18 @@ func TestVectors(t *testing.T) {
 	if len(all) != 2 || all[0].Slug != "mem/a" || all[1].Slug != "mem/b" {
 		t.Fatalf("%+v", all)
 	}
-	one, err := Quantized([]float32{0.5, -1, 0.25})
+	one, err := meaning.Quantized([]float32{0.5, -1, 0.25})
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := Quantized([]float32{-1, 2, -0.5})
+	two, err := meaning.Quantized([]float32{-1, 2, -0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := one.Cosine(two); math.Abs(c+1) > 0.001 || one.Cosine(Vector{1}) != 0 || one.Cosine(Vector{0, 0, 0}) != 0 {
+	if c := cosine(one, two); math.Abs(c+1) > 0.001 || cosine(one, meaning.Vector{1}) != 0 || cosine(one, meaning.Vector{0, 0, 0}) != 0 {
 		t.Errorf("cosine %v of opposite ones", c)
 	}
-	if err := m.PutVectors(ctx, "small", all[0].Hash, []Vector{one, two}); err != nil {
+	if err := m.PutVectors(ctx, "small", all[0].Hash, []meaning.Vector{one, two}); err != nil {
 		t.Fatal(err)
 	}
 	if left := lacking("small"); len(left) != 1 || left[0].Slug != "mem/b" || len(lacking("large")) != 2 {
@@ -322,21 +323,21 @@ func TestVectors(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for name, bad := range map[string][]Vector{"none": nil, "empty": {{}}, "two lengths": {{1, 2}, {1}}, "too long": {make(Vector, MaxDim+1)}} {
-		if err := m.PutVectors(ctx, "small", all[0].Hash, bad); !errors.Is(err, ErrVectors) {
+	for name, bad := range map[string][]meaning.Vector{"none": nil, "empty": {{}}, "two lengths": {{1, 2}, {1}}, "too long": {make(meaning.Vector, meaning.MaxDim+1)}} {
+		if err := m.PutVectors(ctx, "small", all[0].Hash, bad); !errors.Is(err, meaning.ErrVectors) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, bad := range map[string][]float32{"none": {}, "zero": {0, 0}, "NaN": {1, float32(math.NaN())}, "endless": {float32(math.Inf(1))}, "too long": make([]float32, MaxDim+1)} {
-		if v, err := Quantized(bad); !errors.Is(err, ErrVectors) {
+	for name, bad := range map[string][]float32{"none": {}, "zero": {0, 0}, "NaN": {1, float32(math.NaN())}, "endless": {float32(math.Inf(1))}, "too long": make([]float32, meaning.MaxDim+1)} {
+		if v, err := meaning.Quantized(bad); !errors.Is(err, meaning.ErrVectors) {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
 	// Another text, another model: what nothing needs goes.
-	if err := m.PutVectors(ctx, "large", all[1].Hash, []Vector{one}); err != nil {
+	if err := m.PutVectors(ctx, "large", all[1].Hash, []meaning.Vector{one}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.OnlyModel(ctx, "large"); err != nil {
+	if err := m.OnlyModels(ctx, "large", ""); err != nil {
 		t.Fatal(err)
 	}
 	if len(lacking("small")) != 2 || len(lacking("large")) != 1 {

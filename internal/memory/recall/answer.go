@@ -16,6 +16,9 @@ const (
 	// whose lines say little each.
 	tail     = 0.35
 	talkTail = 0.25
+	// mostWeak is how many of the nearest stay in an answer that fits badly: scores say
+	// little there.
+	mostWeak = 5
 )
 
 // Texts gives the text of a memory, whole, by its slug; false if it is not to be
@@ -98,9 +101,10 @@ func cutTail(hits []Hit) []Hit {
 	if len(hits) == 0 {
 		return hits
 	}
-	best := hits[0]
+	best, weak := hits[0], fitOf(hits) != Strong
+	n := 0
 	return slices.DeleteFunc(hits, func(h Hit) bool {
-		if h.Why == ByLink || h.Fit == Strong && h.Why&ByMeaning != 0 || h.own() && best.own() && h.Covered >= best.Covered {
+		if n++; weak && n <= mostWeak || h.Why == ByLink || h.Fit == Strong && h.Why&ByMeaning != 0 || h.own() && best.own() && h.Covered >= best.Covered {
 			return false
 		}
 		if h.Type == frontmatter.Episodic {

@@ -32,6 +32,9 @@ const (
 	signDate            // 1 if it is of the date that is named
 	signExact           // share of its terms that it has to the letter
 	signMemories        // log of how many sections there are
+	signUnits           // the cosine, in units of the collection's own
+	signAsked           // the same in those of this question's
+	signGap             // by how much it is above the sixth, in units of the collection's
 	numSigns
 )
 
@@ -98,45 +101,89 @@ func (s *search) signsOf(b best) (v signs) {
 		v[signExact] = exact / matched
 	}
 	v[signMemories] = math.Log1p(float64(min(s.a.live, mostMemories)))
+	if b.compared {
+		s.units.signs(&v, b.cosine)
+	}
 	return v
 }
 
-// A hit fits as likely as a logistic function of its signs says. The weights were
-// fitted on memories of a software project, short notes in ten languages, articles
-// and talks, with questions whose answer was taken away as those to which nothing
-// fits (docs/benchmarks/RECALL.md).
-var fitting = signs{
-	signHalf: 1.02, signMass: 4.13, signMatched: -1.17, signRare: -0.23, signPlain: -0.25, signPerson: 2.30,
-	signDate: 1.88, signExact: 0.48, signMemories: -1.04,
+// fitness is a logistic function of signs: how likely a hit fits its query. The weights
+// were fitted on memories of a software project, short notes in ten languages, articles
+// and talks, with questions whose answer was taken away as those to which nothing fits
+// (docs/benchmarks/RECALL.md).
+type fitness struct {
+	signs
+	base, covering float64 // of covered × mass
+	best           float64 // of the score as a share of the best one
 }
 
+var (
+	byWords = fitness{signs{
+		signHalf: 1.02, signMass: 4.13, signMatched: -1.17, signRare: -0.23, signPlain: -0.25, signPerson: 2.30,
+		signDate: 1.88, signExact: 0.48, signMemories: -1.04,
+	}, -1.30, 4.75, 0.12}
+	byBoth = fitness{signs{
+		signHalf: 2.34, signMass: 3.20, signMatched: -0.58, signRare: 1.02, signPlain: -0.66, signPerson: 0.71,
+		signDate: 1.95, signExact: -1.54, signMemories: -0.41, signUnits: 0.16, signAsked: 0.18, signGap: 0.11,
+	}, -3.46, 0, 1.55}
+	// toldByBoth is byWords with some meaning: most windows of a long prompt are talk,
+	// which byBoth was not fitted to.
+	toldByBoth = fitness{signs{
+		signHalf: 1.02, signMass: 4.13, signMatched: -1.17, signRare: -0.23, signPlain: -0.25, signPerson: 2.30,
+		signDate: 1.88, signExact: 0.48, signMemories: -1.04, signUnits: 0.16, signAsked: 0.30,
+	}, -2.4, 4.75, 0.12}
+)
+
 const (
-	fitBase     = -1.30
-	fitCovering = 4.75 // of covered × mass
-	fitBest     = 0.12 // of the score as a share of the best one
 	// mostMemories is where more sections change nothing: the largest collection of
 	// the sets.
 	mostMemories = 1000
 
 	// strong is how likely a hit fits that is called strong.
 	strong = 0.30
-	// fitsMeaning is the cosine from which meaning alone is strong.
-	fitsMeaning = 0.75
+	// meant is what the best cosine has to say for meaning to be a reason, and the others
+	// half of it: the part of byBoth that it has.
+	meant = 0.5
 	// looked is among how many of the best an answer's fit is looked for.
 	looked = 3
 )
 
-// likely is how likely a hit fits its query, 0 to 1; best is the score of the
-// first hit.
-func (h *Hit) likely(best float64) float64 {
-	z := fitBase + fitCovering*h.signs[signCovered]*h.signs[signMass]
-	for i, w := range fitting {
-		z += w * h.signs[i]
-	}
-	if best > 0 {
-		z += fitBest * h.Score / best
+// of is how likely a hit with these signs fits, 0 to 1; share is its score as a share of
+// the best one.
+func (f *fitness) of(v *signs, share float64) float64 {
+	z := f.base + f.covering*v[signCovered]*v[signMass] + f.best*share
+	for i, w := range f.signs {
+		z += w * v[i]
 	}
 	return 1 / (1 + math.Exp(-z))
+}
+
+// likely is how likely a hit fits its query by one of two functions, 0 to 1: the second is
+// of what was compared by vectors. best is the score of the first hit.
+func (h *Hit) likely(best float64, words, both *fitness) float64 {
+	share := 0.
+	if best > 0 {
+		share = h.Score / best
+	}
+	if h.compared {
+		return both.of(&h.signs, share)
+	}
+	return words.of(&h.signs, share)
+}
+
+// means reports whether a cosine says enough to be a reason.
+func (u *units) means(cosine float64) bool {
+	return cosine > u.least && u.says(u.best) >= meant && u.says(cosine) >= meant/2
+}
+
+// says is the part of byBoth that a cosine has.
+func (u *units) says(cosine float64) (sum float64) {
+	var v signs
+	u.signs(&v, cosine)
+	for _, i := range []int{signUnits, signAsked, signGap} {
+		sum += byBoth.signs[i] * v[i]
+	}
+	return sum
 }
 
 // own reports whether a hit has a reason of its own.
@@ -151,7 +198,7 @@ func judge(hits []Hit, a *asked, parts bool) {
 		if parts {
 			continue
 		}
-		if a.alone || a.phrases != nil || h.signs[signCovered] >= 1 && h.signs[signPlain] == 0 || h.own() && h.likely(hits[0].Score) >= strong || h.Cosine >= fitsMeaning {
+		if a.alone || a.phrases != nil || h.signs[signCovered] >= 1 && h.signs[signPlain] == 0 || h.own() && h.likely(hits[0].Score, &byWords, &byBoth) >= strong {
 			h.Fit = Strong
 		}
 	}
@@ -160,6 +207,13 @@ func judge(hits []Hit, a *asked, parts bool) {
 // FitOf is the fit of an answer: the best of its first hits'.
 func FitOf(found []Found) (f Fit) {
 	for _, h := range found[:min(len(found), looked)] {
+		f = max(f, h.Fit)
+	}
+	return f
+}
+
+func fitOf(hits []Hit) (f Fit) {
+	for _, h := range hits[:min(len(hits), looked)] {
 		f = max(f, h.Fit)
 	}
 	return f

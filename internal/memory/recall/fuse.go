@@ -7,43 +7,63 @@ import (
 	"strings"
 )
 
-// outstanding is by how many deviations a cosine is above the mean of those that are
-// compared to be a reason by itself: models differ in what a cosine says.
-const outstanding = 1.5
-
-// meaning compares the best by words with the best by vectors, each against the
-// mean and the deviation of all that are compared.
+// meaning adds what is near in meaning to what words find: each score counts by how far it
+// is from the mean of all, in deviations. The less of the query words cover, the more
+// meaning weighs. Ranks would lose how much better the best is.
 func (s *search) meaning(found []best, in []int32) []int32 {
 	if s.q.Near == nil || s.w.Meaning == 0 {
 		return in
 	}
-	near, open := s.nearest()
-	compared := append(s.x.bestOf(found, in, fused), s.x.bestOf(near, open, fused)...)
-	slices.Sort(compared)
-	compared = slices.Compact(compared)
-	words, cosines := spread(compared, found), spread(compared, near)
-	both := make([]best, len(compared))
-	furthest := 0.9 * math.Sqrt(float64(len(compared)-1)) // no deviation is larger among so few
-	for i, id := range compared {
-		b, n := found[id], near[id]
-		if !b.in {
-			b.section = n.section
-		}
-		if b.cosine = n.cosine; n.in && (n.cosine >= fitsMeaning || cosines.z(n.score) >= min(outstanding, furthest)) {
-			b.why |= ByMeaning
-		}
-		b.in, b.score = true, words.z(b.score)+s.w.Meaning*cosines.z(n.score)
-		both[i] = b
+	n, ok := s.q.Near(s.q.Text)
+	if !ok {
+		return in
 	}
-	clear(found)
-	for i, id := range compared {
-		found[id] = both[i]
+	near, open := s.nearest(n)
+	if len(open) == 0 {
+		return in
 	}
-	return compared
+	s.units = n.units(near, open)
+	weight, asked := s.weight(found, in), len(in)
+	for _, id := range open {
+		if !found[id].in {
+			found[id].section, found[id].in = near[id].section, true
+			in = append(in, id)
+		}
+	}
+	words, cosines := spread(in, found), spread(open, near)
+	for i, id := range in {
+		b, n := &found[id], near[id]
+		if i >= asked && !s.units.means(n.cosine) { // it is compared, and no more
+			b.in = false
+			continue
+		}
+		b.score = words.z(b.score) - words.z(0) // so that what has no word stays at 0
+		if n.in {
+			b.cosine, b.compared = n.cosine, len(open) >= several
+			b.score += weight * cosines.z(n.score)
+			if s.units.means(n.cosine) {
+				b.why |= ByMeaning
+			}
+		}
+	}
+	return slices.DeleteFunc(in, func(id int32) bool { return !found[id].in })
+}
+
+// several is how many sections are compared before a cosine says how well one fits.
+const several = 3
+
+// weight is what meaning weighs beside words: the more, the less of the query the best by
+// words has.
+func (s *search) weight(found []best, in []int32) float64 {
+	covered := 0.
+	if top := s.x.bestOf(found, in, 1); len(top) > 0 {
+		covered = s.signsOf(found[top[0]])[signCovered]
+	}
+	return max(s.w.Meaning, s.w.Unsaid-(s.w.Unsaid-s.w.Meaning)*covered/s.w.Said)
 }
 
 // nearest finds the section of each document that is nearest by vectors.
-func (s *search) nearest() (near []best, in []int32) {
+func (s *search) nearest(n Nearness) (near []best, in []int32) {
 	near = make([]best, len(s.x.docs))
 	for id := range s.x.docs {
 		doc := &s.x.docs[id]
@@ -52,7 +72,7 @@ func (s *search) nearest() (near []best, in []int32) {
 		}
 		var b best
 		for at := doc.from; at < doc.to; at++ {
-			c, ok := s.q.Near(doc.slug, int(at-doc.from))
+			c, ok := n.Cosine(doc.slug, int(at-doc.from))
 			if ok && !math.IsNaN(c) && (!b.in || c > b.cosine) {
 				b = best{in: true, section: at, cosine: max(-1, min(c, 1))}
 			}

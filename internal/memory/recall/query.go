@@ -26,9 +26,7 @@ type Query struct {
 	Now  time.Time // for "last week", and for what is recent
 	// Emotion is what the asker feels, by frontmatter.Emotions; zero for nothing.
 	Emotion [8]float64
-	// Near gives the cosine of the query and a section, by its slug and its
-	// place in the memory, where there are vectors; nil without.
-	Near func(slug string, section int) (cosine float64, ok bool)
+	Near    Near // nil without vectors
 	Filter
 
 	parts bool // a word that no text has may be a part of one

@@ -28,6 +28,7 @@ type Hit struct {
 	Standing
 
 	doc, via int32
+	compared bool // by vectors
 	signs    signs
 }
 
@@ -63,6 +64,7 @@ type best struct {
 	why           Reasons
 	via           int32 // the document whose link brought it
 	in            bool  // it was found
+	compared      bool  // by vectors
 }
 
 // Rank returns the documents that the query finds, best first and at most that
@@ -79,6 +81,7 @@ type search struct {
 	w Weights
 	a asked
 	scored
+	units *units // of cosines; nil without vectors
 }
 
 func (x *Index) search(q Query, w Weights) *search {
@@ -101,7 +104,7 @@ func (s *search) rank(most int) []Hit {
 func (s *search) hit(id int32, b best) Hit {
 	doc := &s.x.docs[id]
 	h := Hit{Slug: doc.slug, Section: int(b.section - doc.from), Score: b.score, Cosine: b.cosine, Why: b.why, Type: doc.typ,
-		Trust: doc.trust, State: doc.state, When: moment(doc.when), Standing: Standing{Unsent: doc.unsent}, doc: id, via: b.via, Words: s.a.has(s.mask[b.section])}
+		Trust: doc.trust, State: doc.state, When: moment(doc.when), Standing: Standing{Unsent: doc.unsent}, doc: id, via: b.via, compared: b.compared, Words: s.a.has(s.mask[b.section])}
 	h.signs = s.signsOf(b)
 	h.Covered = h.signs[signCovered]
 	return h

@@ -54,7 +54,7 @@ func (x *Index) Said() []Said {
 const (
 	// tellFirst is how likely the best memory fits a prompt before it is told, tellMore
 	// the same of a second and third one, and tellAlone of one by a single word.
-	tellFirst = 0.16
+	tellFirst = 0.18
 	tellMore  = 0.27
 	tellAlone = 0.38
 	// oneTerm is signMatched of a single one.
@@ -63,16 +63,26 @@ const (
 	MostTold = 3
 )
 
+// Parts are the texts that Told asks of a prompt: its windows, and last the whole.
+func Parts(text string) []string {
+	parts := windows(text)
+	if len(parts) > 1 {
+		return append(parts, text)
+	}
+	return []string{text}
+}
+
 // Told returns what is told at a prompt that asks for nothing: at most MostTold
 // memories, those that are the most likely to bear on it first. A long prompt is
 // read whole and in windows.
 func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
-	parts := windows(q.Text)
-	if len(parts) > 1 {
-		parts = append(parts, q.Text)
-	}
+	parts := Parts(q.Text)
 	likely, hits := map[int32]float64{}, map[int32]Hit{}
 	open := x.open(&q.Filter)
+	both := &byBoth
+	if len(parts) > 1 {
+		both = &toldByBoth
+	}
 	q.looked, q.room = newLookups(x, open, q, w), &room{}
 	s := &search{x: x}
 	for _, part := range parts { // the last is the whole
@@ -81,7 +91,7 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 		s.a.terms = x.rare(s.a.terms, commonTold)
 		all := s.score().rank(MostTold)
 		for _, h := range all {
-			if p := h.likely(all[0].Score); h.bears() && p > likely[h.doc] {
+			if p := h.likely(all[0].Score, &byWords, both); h.bears() && p > likely[h.doc] {
 				h.Fit = Strong
 				likely[h.doc], hits[h.doc] = p, h
 			}

@@ -5,16 +5,16 @@ import "time"
 const (
 	wCommon   = 0.5 // of a word by which people ask for anything
 	resonance = 0.6 // the least cosine of emotions that resonate
-	fused     = 200 // the best by words and by meaning that are compared
 )
 
 // Weights are the recipe as a value, so that what each brings can be measured.
 type Weights struct {
-	K1, BSection, BGroup                     float64
-	Previous, Answer, Earlier, Next, Group   float64
-	Who, Name, Common, Date, Timely, Asked   float64
-	Derived, External, Emotion               float64
-	Meaning, Recency, Salience, Linked, Typo float64
+	K1, BSection, BGroup                   float64
+	Previous, Answer, Earlier, Next, Group float64
+	Who, Name, Common, Date, Timely, Asked float64
+	Derived, External, Emotion             float64
+	Meaning, Unsaid, Said                  float64
+	Recency, Salience, Linked, Typo        float64
 }
 
 // Recipe returns the weights that are in use. Each was chosen on the development half
@@ -32,7 +32,8 @@ func Recipe() Weights {
 		Date: 8, Timely: 2, // asked for a time, and the section has one
 		Asked:   1.5, // off, of a section that asks itself
 		Derived: 0.95, External: 0.8, Emotion: 1.4,
-		Meaning: 0.4,                // of z(cosine), beside z(score)
+		Meaning: 0.3, Unsaid: 2, // of z(cosine), beside z(score), where words cover Said of the query, and nothing
+		Said:    0.5,
 		Recency: 0.1, Salience: 0.1, // of a standard deviation
 		Linked: 0.3, Typo: 0.6, // of a term that is in no text, by one that is nearly it
 	}

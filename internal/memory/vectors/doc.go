@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/model"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/vectors/embed"
@@ -51,20 +52,24 @@ type Source struct {
 
 	mu    sync.Mutex
 	state [2]int64
-	space *space   // nil before the first use
-	whole [2]int64 // the state in which no text lacked vectors
-	only  bool     // vectors of other models were forgotten
+	space *meaning.Space // nil before the first use
+	whole [2]int64       // the state in which no text lacked vectors
+	only  bool           // vectors of other models were forgotten
 	// refused are hashes of texts that the server does not take: they are found by
 	// words.
 	refused map[string]bool
-	worked  bool // the server took a text once
+	worked  bool          // the server took a text once
+	usual   meaning.Usual // of the model; zero before it was asked for
 }
 
 // New returns a Source.
 func New(copy *localcopy.Copy, model embed.Embedder) *Source {
-	// The form of the texts belongs to the name: a later one makes other vectors.
-	return &Source{copy: copy, model: model, name: model.Name() + "|1", limit: QueryLimit, refused: map[string]bool{}}
+	return &Source{copy: copy, model: model, name: named(model), limit: QueryLimit, refused: map[string]bool{}}
 }
+
+// named is the name of a model's vectors. The form of the texts belongs to it: a later
+// one makes other vectors.
+func named(m embed.Embedder) string { return m.Name() + "|1" }
 
 type task struct {
 	hash     string
@@ -80,7 +85,8 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 	only := s.only
 	s.mu.Unlock()
 	if !only { // a write, which is not worth it each time
-		if err := s.copy.OnlyModel(ctx, s.name); err != nil {
+		// Hooks have the built-in model's where a server is named too.
+		if err := s.copy.OnlyModels(ctx, s.name, named(meaning.Matrix{})); err != nil {
 			return 0, err
 		}
 		s.mu.Lock()
@@ -93,7 +99,7 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 	var row []string // hashes of the texts that were refused since the last that was not
 	var refusal error
 	for {
-		tasks, err := s.lacking(ctx)
+		tasks, err := s.lacking(ctx, atOnce)
 		if err != nil {
 			return filled, err
 		}
@@ -150,8 +156,20 @@ func (s *Source) forget(ctx context.Context) error {
 	return s.copy.ForgetVectors(ctx, s.name)
 }
 
+// FillSome fills at most so many texts, for who has little time. What is left is found by
+// words.
+func (s *Source) FillSome(ctx context.Context, most int) error {
+	tasks, err := s.lacking(ctx, most)
+	for _, t := range tasks {
+		if err = s.fill(ctx, t); err != nil {
+			break
+		}
+	}
+	return err
+}
+
 // lacking returns some texts without vectors, each once.
-func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
+func (s *Source) lacking(ctx context.Context, most int) (tasks []task, err error) {
 	_, prefix := embed.Forms(s.model.Name())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +185,7 @@ func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 			}
 		}()
 		seen := map[string]bool{}
-		for _, h := range v.Lacking(s.name, atOnce+len(s.refused)) {
+		for _, h := range v.Lacking(s.name, most+len(s.refused)) {
 			text, ok := v.Text(h.Slug)
 			if !ok || seen[h.Hash] || s.refused[h.Hash] {
 				continue
@@ -196,9 +214,9 @@ func (s *Source) fill(ctx context.Context, t task) error {
 	if err != nil {
 		return err
 	}
-	vectors := make([]localcopy.Vector, len(raw))
+	vectors := make([]meaning.Vector, len(raw))
 	for i, r := range raw {
-		if vectors[i], err = localcopy.Quantized(r); err != nil {
+		if vectors[i], err = meaning.Quantized(r); err != nil {
 			return fmt.Errorf("%w: %w", model.ErrAnswer, err)
 		}
 	}

@@ -5,8 +5,6 @@ import (
 	crand "crypto/rand"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -17,6 +15,7 @@ import (
 
 	"engramd/internal/e2e/testkeys"
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/meaning"
 	server "engramd/internal/memory/model"
 	"engramd/internal/memory/recall"
 	"engramd/nips/nipae"
@@ -34,10 +33,11 @@ type words struct {
 	poison string
 }
 
-var meanings = [][]string{{"boat", "ship", "vessel"}, {"paint", "colour"}, {"cat", "kitten"}, {"which", "the", "a"}}
+var meanings = [][]string{{"boat", "ship", "vessel"}, {"paint", "colour"}, {"cat", "kitten"}, {"which", "the"}}
 
-func (w *words) Name() string { return w.name }
-func (w *words) Dim() int     { return len(meanings) + 1 }
+func (w *words) Name() string         { return w.name }
+func (w *words) Dim() int             { return len(meanings) + 1 }
+func (w *words) Usual() meaning.Usual { return meaning.Usual{Mean: 0.1, Deviation: 0.2} }
 
 func (w *words) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if w.fail.Load() {
@@ -98,6 +98,18 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// cosines are those of a query and what has vectors.
+func cosines(t *testing.T, s *Source, query string) func(slug string, section int) (float64, bool) {
+	t.Helper()
+	near, err := s.Near(t.Context(), query)
+	must(t, err)
+	n, ok := near(query)
+	if _, other := near("another"); !ok || other {
+		t.Fatalf("it compares %q: %v, and what was not asked: %v", query, ok, other)
+	}
+	return n.Cosine
+}
+
 // found is what recall finds with the vectors there are.
 func found(t *testing.T, s *Source, query string) (slugs []string) {
 	t.Helper()
@@ -136,8 +148,7 @@ func TestMeaningBesideWords(t *testing.T) {
 	if n, err := other.Fill(t.Context()); n != 5 || err != nil {
 		t.Errorf("another model filled %d, %v", n, err)
 	}
-	near, err := s.Near(t.Context(), "ships")
-	must(t, err)
+	near := cosines(t, s, "ships")
 	if _, ok := near("mem/a", 0); ok {
 		t.Error("vectors of a model that is not used any more are there")
 	}
@@ -179,7 +190,7 @@ func TestArchivedTextsHaveNoVectors(t *testing.T) {
 		return h
 	}
 	// One that an earlier program filled goes.
-	must(t, m.PutVectors(t.Context(), s.name, hash("mem/old"), []localcopy.Vector{{1, 2, 3, 4, 5}}))
+	must(t, m.PutVectors(t.Context(), s.name, hash("mem/old"), []meaning.Vector{{1, 2, 3, 4, 5}}))
 	fill(5)
 	if got := vectors(); !slices.Equal(got, []string{"mem/a", "mem/b", "mem/c", "mem/d", "mem/e"}) {
 		t.Errorf("vectors of %q", got)
@@ -189,8 +200,7 @@ func TestArchivedTextsHaveNoVectors(t *testing.T) {
 	if got := vectors(); !slices.Equal(got, []string{"mem/b", "mem/c", "mem/d", "mem/e"}) {
 		t.Errorf("vectors of %q", got)
 	}
-	near, err := s.Near(t.Context(), "ships")
-	must(t, err)
+	near := cosines(t, s, "ships")
 	if _, ok := near("mem/a", 0); ok {
 		t.Error("an archived text is near")
 	}
@@ -211,8 +221,7 @@ func TestSectionsAreNumberedAsTheIndexHasThem(t *testing.T) {
 	s := patient(m, &words{name: "m"})
 	_, err := s.Fill(t.Context())
 	must(t, err)
-	near, err := s.Near(t.Context(), "kitten")
-	must(t, err)
+	near := cosines(t, s, "kitten")
 	best, at := -1.0, -1
 	for i := range 3 {
 		c, ok := near("mem/long", i)
@@ -263,8 +272,7 @@ func TestFailingModel(t *testing.T) {
 	put("mem/b", "a kitten")
 	changed <- struct{}{}
 	changed <- struct{}{} // taken once the first is done
-	near, err := s.Near(t.Context(), "cat")
-	must(t, err)
+	near := cosines(t, s, "cat")
 	if c, ok := near("mem/b", 0); !ok || c < 0.5 {
 		t.Errorf("what came later: %v, %v", c, ok)
 	}
@@ -286,8 +294,7 @@ func TestRefusedTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	near, err := s.Near(t.Context(), "cat")
-	must(t, err)
+	near := cosines(t, s, "cat")
 	_, a := near("mem/a", 0)
 	_, b := near("mem/b", 0)
 	c, ok := near("mem/c", 0)
@@ -314,59 +321,6 @@ func TestRefusedTexts(t *testing.T) {
 		if n, err := s.Fill(t.Context()); n != many || err != nil {
 			t.Errorf("filled %d of %d, %v", n, many, err)
 		}
-	}
-}
-
-// TestCosine: the fast comparison agrees with the plain one.
-func TestCosine(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, dim := range []int{1, 3, 4, 384, 767} {
-		sp := &space{dim: dim, first: map[string]int{}, count: map[string]int{}}
-		var all []localcopy.Vector
-		for i := range 50 {
-			all = append(all, vector(r, dim))
-			sp.put(fmt.Sprint(i), all[i:])
-		}
-		q := vector(r, dim)
-		for i, c := range sp.compare(q) {
-			if want := cosine(all[i], q); math.Abs(float64(c)-want) > 1e-5 {
-				t.Fatalf("dim %d: %v, not %v", dim, c, want)
-			}
-		}
-	}
-}
-
-func cosine(v, o localcopy.Vector) float64 {
-	var dot, a, b float64
-	for i := range v {
-		x, y := float64(v[i]), float64(o[i])
-		dot, a, b = dot+x*y, a+x*x, b+y*y
-	}
-	if a == 0 || b == 0 {
-		return 0
-	}
-	return dot / math.Sqrt(a*b)
-}
-
-func vector(r *rand.Rand, dim int) localcopy.Vector {
-	v := make(localcopy.Vector, dim)
-	for i := range v {
-		v[i] = int8(r.IntN(255) - 127)
-	}
-	return v
-}
-
-// BenchmarkCompare is one query over 100,000 vectors of 768 dimensions.
-func BenchmarkCompare(b *testing.B) {
-	const many, dim = 100_000, 768
-	r := rand.New(rand.NewPCG(1, 2))
-	sp := &space{dim: dim, first: map[string]int{}, count: map[string]int{}}
-	for i := range many {
-		sp.put(fmt.Sprint(i), []localcopy.Vector{vector(r, dim)})
-	}
-	q := vector(r, dim)
-	for b.Loop() {
-		sp.compare(q)
 	}
 }
 

@@ -84,21 +84,20 @@ func answering(name string, w recall.Weights, ask func(*recall.Index, recall.Que
 	}}
 }
 
-// WithModel returns the recipe with a model beside it, and the model alone.
-func WithModel(name string, meaning Meaning) []Config {
-	both := Weighted("recipe with "+name, recall.Recipe())
-	both.Meaning = meaning
-	return []Config{both, {Name: name + " alone", Make: nearest, Meaning: meaning}}
+// Nearest is what a model says alone.
+func Nearest(name string, meaning Meaning) Config {
+	return Config{Name: name, Make: nearest, Meaning: meaning}
 }
 
 // nearest ranks by the cosine of the nearest section.
 func nearest(m *Memory) (Ranker, error) {
 	return func(q recall.Query) []Hit {
+		n, _ := q.Near(q.Text)
 		cosines := make(map[string]float64, len(m.Documents))
 		slugs := make([]string, 0, len(m.Documents))
 		for _, d := range m.Documents {
 			for section := 0; ; section++ {
-				c, ok := q.Near(d.Slug, section)
+				c, ok := n.Cosine(d.Slug, section)
 				if !ok {
 					break
 				}

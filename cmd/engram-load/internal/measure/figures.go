@@ -44,14 +44,13 @@ type Config struct {
 	Answers bool
 }
 
-// Meaning gives the cosines of a query and the sections of a memory: a
-// recall.Query's Near. A nil one gives nil.
-type Meaning func(m *Memory, query string) func(slug string, section int) (cosine float64, ok bool)
+// Meaning compares texts with the sections of a memory; nil does not.
+type Meaning func(m *Memory, texts []string) recall.Near
 
 func (n Meaning) query(m *Memory, text string) recall.Query {
 	q := recall.Query{Text: text, Now: m.Now}
 	if n != nil {
-		q.Near = n(m, text)
+		q.Near = n(m, recall.Parts(text))
 	}
 	return q
 }

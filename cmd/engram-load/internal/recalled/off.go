@@ -30,7 +30,7 @@ type Without struct {
 
 // Offs takes each weight off alone, over all sets. Questions without an answer are
 // left out where a weight may cost something, since none of the figures counts them.
-func Offs(ctx context.Context, sets []*measure.Set, clock func() time.Time) ([]Without, error) {
+func Offs(ctx context.Context, sets []*measure.Set, meaning measure.Meaning, clock func() time.Time) ([]Without, error) {
 	all := []Without{{}}
 	weights := []recall.Weights{recall.Recipe()}
 	for _, off := range measure.Offs() {
@@ -38,11 +38,13 @@ func Offs(ctx context.Context, sets []*measure.Set, clock func() time.Time) ([]W
 	}
 	for i := range all {
 		for _, set := range sets {
-			found, err := one(ctx, set, measure.Weighted("found", weights[i]), clock)
+			ways := []measure.Config{measure.Weighted("found", weights[i]), measure.Returned("returned", weights[i])}
+			ways[0].Meaning, ways[1].Meaning = meaning, meaning
+			found, err := one(ctx, set, ways[0], clock)
 			if err != nil {
 				return nil, err
 			}
-			returned, err := one(ctx, answered(set), measure.Returned("returned", weights[i]), clock)
+			returned, err := one(ctx, answered(set), ways[1], clock)
 			if err != nil {
 				return nil, err
 			}

@@ -34,7 +34,7 @@ func clock() time.Time { return time.Unix(0, 0) }
 // Each way finds what is asked for by its own words, and the table has a line for
 // each.
 func TestWays(t *testing.T) {
-	all, err := Run(t.Context(), []*measure.Set{read(t, "harbour", notes)}, Ways(), clock)
+	all, err := Run(t.Context(), []*measure.Set{read(t, "harbour", notes)}, Ways(nil), clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestStopped(t *testing.T) {
 	if _, err := Run(ctx, sets, []measure.Config{stopping, stopping}, clock); !errors.Is(err, context.Canceled) || asked != 1 {
 		t.Errorf("%v after %d questions", err, asked)
 	}
-	if _, err := Offs(ctx, sets, clock); !errors.Is(err, context.Canceled) {
+	if _, err := Offs(ctx, sets, nil, clock); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -215,7 +215,7 @@ func TestEarly(t *testing.T) {
 // Every weight has a line, and a column for each set.
 func TestOffs(t *testing.T) {
 	sets := []*measure.Set{read(t, "harbour", notes), measure.Synthetic(2, 1)}
-	all, err := Offs(t.Context(), sets, clock)
+	all, err := Offs(t.Context(), sets, nil, clock)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,15 +19,19 @@ type Result struct {
 
 // Ways are how a memory is asked: found, returned, told, searched, and by what
 // others do.
-func Ways() []measure.Config {
+func Ways(meaning measure.Meaning) []measure.Config {
 	r := recall.Recipe()
-	return append(Own(), measure.Searched("search", r), measure.Weighted("BM25, stems and stop words", measure.Bare()), BM25(), FTS5(), Fixed())
+	return append(Own(meaning), measure.Searched("search", r), measure.Weighted("BM25, stems and stop words", measure.Bare()), BM25(), FTS5(), Fixed())
 }
 
-// Own are the first three.
-func Own() []measure.Config {
+// Own are the first three, with meaning if it is not nil.
+func Own(meaning measure.Meaning) []measure.Config {
 	r := recall.Recipe()
-	return []measure.Config{measure.Weighted("found", r), measure.Returned("returned", r), measure.Told("told", r)}
+	ways := []measure.Config{measure.Weighted("found", r), measure.Returned("returned", r), measure.Told("told", r)}
+	for i := range ways {
+		ways[i].Meaning = meaning
+	}
+	return ways
 }
 
 // Run asks each set in each way.

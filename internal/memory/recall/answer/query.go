@@ -51,8 +51,7 @@ type Query struct {
 	MinTrust     string
 	Holds        bool // without what is stale: what it rests on is superseded
 	Emotion      map[string]float64
-	// Near gives meaning beside words, where there are vectors: see recall.Query.
-	Near func(slug string, section int) (cosine float64, ok bool)
+	Near         recall.Near // meaning beside words, where there are vectors
 	// Scope says whose memory is looked through; its zero value is all.
 	Scope Scope
 	// Shown says what the asker has seen, whole or that section of it: it keeps its

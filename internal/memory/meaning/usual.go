@@ -1,0 +1,81 @@
+package meaning
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"math"
+	"strings"
+
+	"engramd/internal/memory/model"
+	"engramd/internal/memory/vectors/embed"
+)
+
+const (
+	// Few is how many sections say too little of what cosines are usual among them: below,
+	// the model's own count for the rest.
+	Few = 50
+	// pairs is how many pairs of sections are compared at most.
+	pairs = 2000
+)
+
+// Usual is the mean and the deviation of the cosines of two texts that have nothing to do
+// with each other, by a model: cosines differ from one to the next.
+type Usual struct{ Mean, Deviation float64 }
+
+// usual returns those of pairs of sections, which are the same at each call; of few
+// sections mixed with the model's own.
+func (sp *Space) usual(own Usual) Usual {
+	n := len(sp.inverse)
+	if n < 2 {
+		return own
+	}
+	var sum, squares float64
+	count := min(pairs, n*(n-1)/2)
+	for k := range count {
+		i := k * 7919 % n
+		j := (i + 1 + k*104729%(n-1)) % n
+		c := float64(float32(dot(sp.of(i), sp.of(j))) * sp.inverse[i] * sp.inverse[j])
+		sum, squares = sum+c, squares+c*c
+	}
+	mean := sum / float64(count)
+	deviation := math.Sqrt(max(0, squares/float64(count)-mean*mean))
+	share := min(1, float64(n)/Few)
+	return Usual{share*mean + (1-share)*own.Mean, share*deviation + (1-share)*own.Deviation}
+}
+
+func (sp *Space) of(i int) []int8 { return sp.numbers[i*sp.dim : (i+1)*sp.dim] }
+
+// Known is a model that knows what cosines are usual.
+type Known interface{ Usual() Usual }
+
+// UsualOf is what is usual for a model. One that does not know it is asked for sentences
+// that have nothing to do with each other.
+func UsualOf(ctx context.Context, m embed.Embedder) (own Usual, err error) {
+	if k, ok := m.(Known); ok {
+		return k.Usual(), nil
+	}
+	_, prefix := embed.Forms(m.Name())
+	var texts []string
+	for line := range strings.Lines(sentences) {
+		texts = append(texts, prefix+strings.TrimSpace(line))
+	}
+	raw, err := m.Embed(ctx, texts)
+	if err != nil {
+		return own, err
+	}
+	sp := NewSpace(len(raw[0]))
+	for i, r := range raw {
+		v, err := Quantized(r)
+		if err != nil || len(v) != sp.dim {
+			return own, fmt.Errorf("%w: vectors of several lengths", model.ErrAnswer)
+		}
+		sp.Put(texts[i], []Vector{v})
+	}
+	return sp.usual(own), nil
+}
+
+// sentences are 200 that have nothing to do with each other.
+//
+//go:embed sentences.txt
+var sentences string
