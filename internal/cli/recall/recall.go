@@ -82,8 +82,9 @@ texts of some are not here.
 and why: its owner has it removed, its state, its trust, its project, a filter by name, the
 budget, or "threshold": it fits much worse than the best. Age is none of the reasons.
 
-No model is asked unless --embed-url or --rerank-url names one: then meaning is
-compared beside words, and the best are put in its order.`,
+Meaning is compared beside words by a matrix in the program, unless --embed none is given.
+No server is asked but one that --embed-url or --rerank-url names: it compares meaning in
+the matrix's place, or puts the best in order.`,
 		Example: `  engramctl recall When are the boats painted?
   engramctl recall --since 'last week' --type episodic --budget 2000 what went wrong
   engramctl recall --json 'Atlas "one file"' | jq -r '.hits[].slug'`,

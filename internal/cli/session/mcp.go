@@ -67,9 +67,10 @@ With --attest (attest = true in a profile) the server signs at its start where t
 session continues from, in an archived note, unless the session has one (docs/trust.md).
 
 How often memories are used is counted in $XDG_STATE_HOME/engramd, encrypted too, and
-with --no-mirror nowhere. No model is asked unless --embed-url or --rerank-url
-names one: then memory_recall compares meaning beside words, or has the best put in
-order (docs/memory.md).`,
+with --no-mirror nowhere. memory_recall compares meaning beside words by a matrix in the
+program, unless --embed none is given. No server is asked but one that --embed-url or
+--rerank-url names: it compares meaning in the matrix's place, or puts the best in order
+(docs/memory.md).`,
 		Example: `  engramctl mcp --key-file agent.key --owner npub1… --relay wss://relay.example
   engramctl mcp --tools memory
   engramctl mcp --tools memory,contracts
