@@ -136,7 +136,7 @@ func (v *Live) plan(ctx context.Context) {
 		v.log.Warn("no plans can be made", "error", err)
 		return
 	}
-	p.Near = v.s.Models.novelty(v.near)
+	p.Near = novelty(v.near)
 	v.plans = p
 	v.beside.running.Go(func() {
 		v.Settle(v.beside.ctx) // until then relays may not be found
@@ -226,7 +226,7 @@ func (v *Live) Settle(ctx context.Context) { v.copy.Settle(ctx) }
 
 // Recaller is what a recall is done with, but for what it reads.
 func (v *Live) Recaller() Recall {
-	return Recall{Near: v.near, Rerank: v.s.Models.Rerank, Copy: v.Source()}
+	return Recall{Near: v.near, Matrix: v.s.Models.Matrix, Rerank: v.s.Models.Rerank, Copy: v.Source()}
 }
 
 // Recalled counts memories that were recalled and fit well.

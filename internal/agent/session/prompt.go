@@ -35,8 +35,8 @@ type Telling struct {
 	// Scope is whose memory is told. In a folder that is not known to be its
 	// project's nothing of any project comes unasked: who made it may read along.
 	Scope answer.Scope
-	// Near compares meaning with what has vectors; nil compares words alone.
-	Near Near
+	// Matrix compares meaning beside words.
+	Matrix bool
 
 	left    int      // bytes that a block may have
 	already []string // memories that are told beside it
@@ -152,7 +152,7 @@ func toldOf(v answer.View, slug, reason string) memorystate.Told {
 
 // ask asks the copy alone: no server has the time. as is how current it is.
 func (t *Telling) ask(ctx context.Context, q Question) (out Recalled, as answer.State, err error) {
-	r := Recall{Near: t.Near, Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
+	r := Recall{Matrix: t.Matrix, Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
 		return t.Copy.Read(ctx, func(v answer.View) error {
 			as, t.view = v.State(), v
 			_, err := do(v)

@@ -26,7 +26,8 @@ type Question struct {
 	// named.
 	Unasked, Intentions, Explain bool
 	// Also is shown the memory with what was found in it; nil is not.
-	Also func(v answer.View, found *Recalled)
+	Also   func(v answer.View, found *Recalled)
+	matrix []string // texts that the matrix compares; nil for none
 	// Intend is what intentions are compared with; nil looks for none. Its Now is
 	// the question's.
 	Intend *intentions.Ask
@@ -47,8 +48,9 @@ type Recalled struct {
 // the hits once it has told them.
 type Recall struct {
 	// Near compares meaning, and Rerank orders the best of Copy; nil leaves that
-	// out.
+	// out. Matrix compares meaning by the built-in matrix where there is no Near.
 	Near   Near
+	Matrix bool
 	Rerank answer.Scorer
 	Copy   answer.Source
 	// Read calls do with the memory at this moment. do returns how much of what was
@@ -59,12 +61,16 @@ type Recall struct {
 // Answer answers one question. The error is a *answer.Mistake of a query that makes
 // no sense, and that of Read: then only NoMeaning and NoOrder are told.
 func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error) {
+	texts := []string{q.Text}
+	if q.Unasked {
+		texts = recall.Parts(q.Text)
+	}
 	if r.Near != nil && !q.Intentions {
-		texts := []string{q.Text}
-		if q.Unasked {
-			texts = recall.Parts(q.Text)
-		}
 		q.Near, out.NoMeaning = r.Near(ctx, texts...)
+	}
+	q.matrix = texts
+	if r.Near != nil || !r.Matrix {
+		q.matrix = nil
 	}
 	if r.Rerank != nil && r.Copy != nil {
 		var mistake *answer.Mistake
@@ -78,6 +84,9 @@ func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error
 
 // look is the part of a recall that waits for nothing.
 func (out *Recalled) look(v answer.View, q Question) (found int, err error) {
+	if q.matrix != nil && !q.Intentions {
+		q.Near = meaning.Within(v.Index(), q.matrix)
+	}
 	switch {
 	case q.Unasked:
 		out.Answer, err = answer.Tell(v, q.Query, q.Now)
@@ -113,7 +122,7 @@ func (s *Session) Recall(ctx context.Context, l *Copy, q Question, every bool) (
 	if s.Memory.Writable() { // its owner does not intend it
 		q.Intend = &intentions.Ask{Place: at, Text: q.Text}
 	}
-	r := Recall{Near: s.Models.nearNow(l.Copy), Rerank: s.Models.Rerank, Copy: l.Source(),
+	r := Recall{Near: s.Models.nearNow(l.Copy), Matrix: s.Models.Matrix, Rerank: s.Models.Rerank, Copy: l.Source(),
 		Read: func(ctx context.Context, do func(answer.View) (int, error)) error {
 			state, err = l.Look(ctx, func(v answer.View) error {
 				_, err := do(v)
@@ -140,8 +149,10 @@ func (l *Copy) Look(ctx context.Context, do func(answer.View) error) (state answ
 // lookAgain is how often a server looks for texts without vectors.
 const lookAgain = 2 * time.Second
 
-// Models are the model servers that are named; nil are those that are not.
+// Models are the model servers that are named; nil are those that are not. Matrix
+// compares meaning where no server does.
 type Models struct {
+	Matrix bool
 	Embed  embed.Embedder
 	Rerank answer.Scorer
 }
@@ -149,10 +160,10 @@ type Models struct {
 // Near returns how near sections are in meaning to a query and its parts.
 type Near func(ctx context.Context, texts ...string) (recall.Near, error)
 
-// novelty compares what a plan says with what is there: by a server that is named, whose
-// cosines say how far two texts are apart. The built-in model's say who is nearest.
-func (m Models) novelty(near Near) func(ctx context.Context, text string) (func(slug string, section int) (float64, bool), error) {
-	if _, builtIn := m.Embed.(meaning.Known); near == nil || builtIn {
+// novelty compares what a plan says with what is there, by a server that is named: its
+// cosines say how far two texts are apart. The matrix's say who is nearest.
+func novelty(near Near) func(ctx context.Context, text string) (func(slug string, section int) (float64, bool), error) {
+	if near == nil {
 		return nil
 	}
 	return func(ctx context.Context, text string) (func(string, int) (float64, bool), error) {
@@ -162,22 +173,6 @@ func (m Models) novelty(near Near) func(ctx context.Context, text string) (func(
 		}
 		n, _ := compared(text)
 		return n.Cosine, nil
-	}
-}
-
-// atPrompt is how many texts get their vectors before a prompt is answered.
-const atPrompt = 16
-
-// NearAtPrompt compares a prompt with the texts of a copy that have vectors of the
-// built-in model; nil without it.
-func NearAtPrompt(copy *localcopy.Copy, by embed.Embedder) Near {
-	if by == nil {
-		return nil
-	}
-	source := vectors.New(copy, by)
-	return func(ctx context.Context, texts ...string) (recall.Near, error) {
-		_ = source.FillSome(ctx, atPrompt) // what is lacking is found by words
-		return source.Near(ctx, texts...)
 	}
 }
 

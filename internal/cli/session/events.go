@@ -55,11 +55,9 @@ func (r *hookRun) prompted(ctx context.Context, s *session.Session, state *memor
 	}
 	r.later(func() { _ = kept.Leave() })
 	told.Copy = s.OnDisk(ctx, kept, state)
-	by, err := view.Meaning(r.env, "")
-	if err != nil {
+	if told.Matrix, err = view.Matrix(r.env, ""); err != nil {
 		return "", err
 	}
-	told.Near = session.NearAtPrompt(kept, by)
 	if where.Name != "" {
 		if unsure != nil {
 			return "", unsure

@@ -11,7 +11,6 @@ import (
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
-	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/model"
 	"engramd/internal/memory/vectors/embed"
 )
@@ -34,20 +33,18 @@ func (f *ModelFlags) Add(c *cobra.Command) {
 	c.Flags().BoolVar(&f.plaintext, "send-plaintext", false, "a model server may be on another machine, by https: it reads memories as plain text")
 }
 
-// Meaning is the built-in model, or nil where the profile or the flag says none.
-func Meaning(env *cliutil.Env, flag string) (embed.Embedder, error) {
+// Matrix reports whether the built-in matrix compares meaning: unless the profile or the
+// flag says none.
+func Matrix(env *cliutil.Env, flag string) (bool, error) {
 	p, err := env.Profile()
 	if err != nil {
-		return nil, exit.BadUsage(err)
+		return false, exit.BadUsage(err)
 	}
-	switch by := cmp.Or(flag, p.Embed, "matrix"); by {
-	case "none":
-		return nil, nil
-	case "matrix":
-		return meaning.Matrix{}, nil
-	default:
-		return nil, exit.Usagef("--embed is %q; it must be matrix or none (embed in a profile)", by)
+	by := cmp.Or(flag, p.Embed, "matrix")
+	if by != "matrix" && by != "none" {
+		return false, exit.Usagef("--embed is %q; it must be matrix or none (embed in a profile)", by)
 	}
+	return by == "matrix", nil
 }
 
 // OpenModels opens the servers that are named; the built-in model stands where none is.
@@ -56,7 +53,7 @@ func OpenModels(env *cliutil.Env, f ModelFlags) (m session.Models, err error) {
 	if err != nil {
 		return m, exit.BadUsage(err)
 	}
-	if m.Embed, err = Meaning(env, f.embed); err != nil {
+	if m.Matrix, err = Matrix(env, f.embed); err != nil {
 		return m, err
 	}
 	if url := cmp.Or(f.embedURL, p.EmbedURL); url != "" && f.embed == "" {

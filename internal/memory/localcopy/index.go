@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/state/sealedfile"
 	"engramd/nips/frontmatter"
@@ -90,18 +91,21 @@ func (x *indexed) take(e event, text string) {
 	if Reserved(e.slug) {
 		return
 	}
-	if err := x.index.Put(recall.Of(e.slug, frontmatter.Parse(text), time.Unix(e.created, 0).UTC())); err != nil {
+	if err := x.index.Put(meaning.Document(e.slug, frontmatter.Parse(text), time.Unix(e.created, 0).UTC())); err != nil {
 		// An index that is full does not find this one. It is listed all the same.
 		x.index.Remove(e.slug)
 	}
 }
+
+// keptAs is what the kept index is of: its vectors are those of one matrix.
+func keptAs() string { return "index, " + meaning.Matrix{}.Name() }
 
 // load reads the kept index, or begins an empty one if there is none that fits.
 func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 	x.index, x.round, x.at = recall.New(), tx.Round(), 0
 	for r := range tx.Rows("SELECT seq, mac, blob FROM kept") {
 		seq := r.Int(0)
-		if seq < c.floor || seq > c.seq || !x.seal.holds(r.Raw(1), "index", numbers(seq), r.Raw(2)) {
+		if seq < c.floor || seq > c.seq || !x.seal.holds(r.Raw(1), keptAs(), numbers(seq), r.Raw(2)) {
 			return
 		}
 		kept, err := recall.Decode(r.Raw(2))
@@ -147,7 +151,7 @@ func keepIndex(ctx context.Context, m *Copy, worth int64) error {
 		}
 		blob := m.index.Encode()
 		tx.Exec("DELETE FROM kept")
-		tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, m.seal.mac("index", numbers(m.at), blob), blob)
+		tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, m.seal.mac(keptAs(), numbers(m.at), blob), blob)
 		m.outdated = m.outdated && tx.Err() != nil
 		return tidy(tx)
 	})

@@ -37,11 +37,11 @@ func (m *Copy) PutVectors(ctx context.Context, model, hash string, sections []me
 	})
 }
 
-// OnlyModels forgets the vectors of all models but two.
-func (m *Copy) OnlyModels(ctx context.Context, one, other string) error {
+// OnlyModel forgets the vectors of all other models.
+func (m *Copy) OnlyModel(ctx context.Context, model string) error {
 	return alter(ctx, m, func(tx *sealedfile.Tx) error {
-		tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name IN (?, ?))", one, other)
-		return tx.Exec("DELETE FROM models WHERE name NOT IN (?, ?)", one, other)
+		tx.Exec("DELETE FROM vectors WHERE m NOT IN (SELECT m FROM models WHERE name = ?)", model)
+		return tx.Exec("DELETE FROM models WHERE name <> ?", model)
 	})
 }
 

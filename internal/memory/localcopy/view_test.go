@@ -337,7 +337,7 @@ func TestVectors(t *testing.T) {
 	if err := m.PutVectors(ctx, "large", all[1].Hash, []meaning.Vector{one}); err != nil {
 		t.Fatal(err)
 	}
-	if err := m.OnlyModels(ctx, "large", ""); err != nil {
+	if err := m.OnlyModel(ctx, "large"); err != nil {
 		t.Fatal(err)
 	}
 	if len(lacking("small")) != 2 || len(lacking("large")) != 1 {

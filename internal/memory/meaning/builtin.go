@@ -2,8 +2,12 @@ package meaning
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"engramd/internal/memory/meaning/matrix"
+	"engramd/internal/memory/recall"
+	"engramd/nips/frontmatter"
 )
 
 // Matrix is the model that is part of the program: it asks nobody.
@@ -37,4 +41,58 @@ func unknown() []float32 {
 	v := make([]float32, matrix.Dims)
 	v[0], v[1] = 1, -1
 	return v
+}
+
+// mostSections is how many sections of one text have vectors; the others are found by
+// words.
+const mostSections = 256
+
+// Document is recall.Of, with the matrix's vectors.
+func Document(slug string, d frontmatter.Doc, written time.Time) recall.Document {
+	doc := recall.Of(slug, d, written)
+	sections := recall.Sections(doc)
+	sections = sections[:min(len(sections), mostSections)]
+	doc.Vectors = make([]int8, 0, len(sections)*recall.VectorDim)
+	for _, s := range sections {
+		if strings.TrimSpace(s) == "" {
+			s = slug
+		}
+		doc.Vectors = append(doc.Vectors, quantized(s)...)
+	}
+	return doc
+}
+
+// quantized is the matrix's vector of a text.
+func quantized(text string) Vector {
+	v := matrix.Vector(text)
+	if v == nil {
+		v = unknown()
+	}
+	q, _ := Quantized(v) // of numbers, and not all zero
+	return q
+}
+
+// Within compares texts, a query and perhaps parts of it, with what an index has vectors
+// of.
+func Within(x *recall.Index, texts []string) recall.Near {
+	known := x.Vectors()
+	usual := usualOf(len(known), func(i int) []int8 { return known[i] }, Matrix{}.Usual())
+	asked := map[string]bool{}
+	for _, t := range texts {
+		asked[t] = true
+	}
+	return func(text string) (recall.Nearness, bool) {
+		if !asked[text] {
+			return recall.Nearness{}, false
+		}
+		q := quantized(text)
+		length := inverse(q)
+		return recall.Nearness{Mean: usual.Mean, Deviation: usual.Deviation, Cosine: func(slug string, section int) (float64, bool) {
+			v, ok := x.Vector(slug, section)
+			if !ok {
+				return 0, false
+			}
+			return float64(float32(dot(v, q)) * inverse(v) * length), true
+		}}, true
+	}
 }

@@ -23,10 +23,12 @@ const (
 // with each other, by a model: cosines differ from one to the next.
 type Usual struct{ Mean, Deviation float64 }
 
-// usual returns those of pairs of sections, which are the same at each call; of few
+// usual is usualOf the vectors of a space.
+func (sp *Space) usual(own Usual) Usual { return usualOf(len(sp.inverse), sp.of, own) }
+
+// usualOf returns those of pairs of sections, which are the same at each call; of few
 // sections mixed with the model's own.
-func (sp *Space) usual(own Usual) Usual {
-	n := len(sp.inverse)
+func usualOf(n int, of func(i int) []int8, own Usual) Usual {
 	if n < 2 {
 		return own
 	}
@@ -35,7 +37,8 @@ func (sp *Space) usual(own Usual) Usual {
 	for k := range count {
 		i := k * 7919 % n
 		j := (i + 1 + k*104729%(n-1)) % n
-		c := float64(float32(dot(sp.of(i), sp.of(j))) * sp.inverse[i] * sp.inverse[j])
+		a, b := of(i), of(j)
+		c := float64(float32(dot(a, b)) * inverse(a) * inverse(b))
 		sum, squares = sum+c, squares+c*c
 	}
 	mean := sum / float64(count)
@@ -43,8 +46,6 @@ func (sp *Space) usual(own Usual) Usual {
 	share := min(1, float64(n)/Few)
 	return Usual{share*mean + (1-share)*own.Mean, share*deviation + (1-share)*own.Deviation}
 }
-
-func (sp *Space) of(i int) []int8 { return sp.numbers[i*sp.dim : (i+1)*sp.dim] }
 
 // Known is a model that knows what cosines are usual.
 type Known interface{ Usual() Usual }
@@ -79,3 +80,6 @@ func UsualOf(ctx context.Context, m embed.Embedder) (own Usual, err error) {
 //
 //go:embed sentences.txt
 var sentences string
+
+// of is one of all vectors.
+func (sp *Space) of(i int) []int8 { return sp.numbers[i*sp.dim : (i+1)*sp.dim] }

@@ -101,8 +101,26 @@ func (d *decoder) document(x *Index) {
 	for range d.count(maxLinks) {
 		doc.links = append(doc.links, edge{d.text(), d.float(), relation(d.number(uint64(contradicts)))})
 	}
+	doc.vectors = d.vectors(n)
 	x.docs = append(x.docs, doc)
 	x.bySlug[doc.slug] = id
+}
+
+// vectors reads those of a document's sections.
+func (d *decoder) vectors(sections int) []int8 {
+	n := d.count(sections) * VectorDim
+	if n > len(d.in) {
+		d.fail("a vector is cut")
+	}
+	if d.err != nil || n == 0 {
+		return nil
+	}
+	all := make([]int8, n)
+	for i, b := range d.in[:n] {
+		all[i] = int8(b)
+	}
+	d.in = d.in[n:]
+	return all
 }
 
 // term reads a term and its postings. Terms ascend, and sections in each.

@@ -86,6 +86,32 @@ type Document struct {
 	Emotion     [8]float64
 	Links       []frontmatter.Relation
 	Unsent      bool // it waits on this machine: see Standing
+	// Vectors are those of its sections, one behind the other, VectorDim numbers each; of
+	// the first sections only where it has many.
+	Vectors []int8
+}
+
+// VectorDim is how many numbers a vector has that the index keeps.
+const VectorDim = 256
+
+// Vector is that of a section, by the memory's slug and its place there; false without.
+func (x *Index) Vector(slug string, section int) ([]int8, bool) {
+	id, ok := x.bySlug[slug]
+	if !ok || section < 0 || (section+1)*VectorDim > len(x.docs[id].vectors) {
+		return nil, false
+	}
+	return x.docs[id].vectors[section*VectorDim:][:VectorDim], true
+}
+
+// Vectors are those of the first section of each document that has some, in no order
+// that means anything.
+func (x *Index) Vectors() (all [][]int8) {
+	for i := range x.docs {
+		if v := x.docs[i].vectors; len(v) >= VectorDim {
+			all = append(all, v[:VectorDim])
+		}
+	}
+	return all
 }
 
 // maxLinks is how many edges of a unit are followed; a text may hold thousands.

@@ -15,7 +15,7 @@ import (
 // checksum of all before.
 const (
 	magic   = "engr-rcl"
-	version = 2
+	version = 3
 )
 
 var (
@@ -97,6 +97,10 @@ func (e *encoder) document(d *document, sections []section) {
 		e.text(l.target)
 		e.float(l.strength)
 		e.number(uint64(l.kind))
+	}
+	e.number(uint64(len(d.vectors) / VectorDim))
+	for _, v := range d.vectors {
+		e.out = append(e.out, byte(v))
 	}
 }
 

@@ -90,6 +90,7 @@ type document struct {
 	tags          []string
 	by, tagged    []string // people
 	links         []edge
+	vectors       []int8
 	unsent        bool // not kept in the blob
 }
 
@@ -160,6 +161,9 @@ func keep(d Document) document {
 		if tag = strings.ReplaceAll(tag, "\x00", ""); tag != "" { // which parts them in the blob
 			doc.tags = append(doc.tags, strings.Clone(tag))
 		}
+	}
+	if n := len(d.Vectors) / VectorDim; n*VectorDim == len(d.Vectors) {
+		doc.vectors = d.Vectors[:min(n, int(maxSections))*VectorDim]
 	}
 	doc.by, doc.tagged = peopleOf(d)
 	for _, l := range d.Links[:min(len(d.Links), maxLinks)] {

@@ -85,8 +85,7 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 	only := s.only
 	s.mu.Unlock()
 	if !only { // a write, which is not worth it each time
-		// Hooks have the built-in model's where a server is named too.
-		if err := s.copy.OnlyModels(ctx, s.name, named(meaning.Matrix{})); err != nil {
+		if err := s.copy.OnlyModel(ctx, s.name); err != nil {
 			return 0, err
 		}
 		s.mu.Lock()
@@ -99,7 +98,7 @@ func (s *Source) Fill(ctx context.Context) (filled int, err error) {
 	var row []string // hashes of the texts that were refused since the last that was not
 	var refusal error
 	for {
-		tasks, err := s.lacking(ctx, atOnce)
+		tasks, err := s.lacking(ctx)
 		if err != nil {
 			return filled, err
 		}
@@ -156,20 +155,8 @@ func (s *Source) forget(ctx context.Context) error {
 	return s.copy.ForgetVectors(ctx, s.name)
 }
 
-// FillSome fills at most so many texts, for who has little time. What is left is found by
-// words.
-func (s *Source) FillSome(ctx context.Context, most int) error {
-	tasks, err := s.lacking(ctx, most)
-	for _, t := range tasks {
-		if err = s.fill(ctx, t); err != nil {
-			break
-		}
-	}
-	return err
-}
-
 // lacking returns some texts without vectors, each once.
-func (s *Source) lacking(ctx context.Context, most int) (tasks []task, err error) {
+func (s *Source) lacking(ctx context.Context) (tasks []task, err error) {
 	_, prefix := embed.Forms(s.model.Name())
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,7 +172,7 @@ func (s *Source) lacking(ctx context.Context, most int) (tasks []task, err error
 			}
 		}()
 		seen := map[string]bool{}
-		for _, h := range v.Lacking(s.name, most+len(s.refused)) {
+		for _, h := range v.Lacking(s.name, atOnce+len(s.refused)) {
 			text, ok := v.Text(h.Slug)
 			if !ok || seen[h.Hash] || s.refused[h.Hash] {
 				continue

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"engramd/internal/memory/localcopy"
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/recall"
 	"engramd/nips/frontmatter"
 )
@@ -31,7 +32,7 @@ func Load(all []Held, state State) (Source, error) {
 	index := recall.New()
 	l := &loaded{index: index, texts: make(map[string]Held, len(all)), state: state}
 	for _, h := range all {
-		if err := index.Put(recall.Of(h.Slug, frontmatter.Parse(h.Text), time.Unix(h.UpdatedAt, 0).UTC())); err != nil {
+		if err := index.Put(meaning.Document(h.Slug, frontmatter.Parse(h.Text), time.Unix(h.UpdatedAt, 0).UTC())); err != nil {
 			return nil, fmt.Errorf("%s: %w", h.Slug, err)
 		}
 		l.texts[h.Slug] = h

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/recall"
 	"engramd/nips/frontmatter"
 )
@@ -54,7 +55,7 @@ type overView struct {
 func (v *overView) indexed() *recall.Index {
 	var docs []recall.Document
 	for _, h := range v.held {
-		d := recall.Of(h.Slug, frontmatter.Parse(h.Text), time.Unix(h.UpdatedAt, 0).UTC())
+		d := meaning.Document(h.Slug, frontmatter.Parse(h.Text), time.Unix(h.UpdatedAt, 0).UTC())
 		d.Unsent = true
 		docs = append(docs, d)
 	}
