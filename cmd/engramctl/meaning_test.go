@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -27,7 +28,12 @@ func fakeModel(t *testing.T) (url string, asked *atomic.Int32) {
 		var parts []string
 		for i, text := range in.Input {
 			text = strings.ToLower(text)
-			parts = append(parts, fmt.Sprintf(`{"index":%d,"embedding":[%d,%d,0.1]}`, i, strings.Count(text, "ship")+strings.Count(text, "vessel"), strings.Count(text, "cat")))
+			vector := fmt.Sprintf("%d,%d", strings.Count(text, "ship")+strings.Count(text, "vessel")+strings.Count(text, "boat"), strings.Count(text, "cat"))
+			sum := sha256.Sum256([]byte(text)) // texts that have nothing to do with each other are far apart
+			for _, b := range sum[:8] {
+				vector += fmt.Sprintf(",%v", 0.1*float64(int(b&1)*2-1))
+			}
+			parts = append(parts, fmt.Sprintf(`{"index":%d,"embedding":[%s]}`, i, vector))
 		}
 		fmt.Fprintf(w, `{"data":[%s]}`, strings.Join(parts, ","))
 	}))
@@ -113,7 +119,7 @@ func TestRecallAsksModels(t *testing.T) {
 	if out, _ := run("recall", "ship"); !strings.Contains(out, "mem/b") || asked.Load() > 0 || len(keys) > 0 {
 		t.Errorf("recalled %s; models were asked %d and %d times", out, asked.Load(), len(keys))
 	}
-	if out, errs := run("recall", "ship", "--embed-url", url, "--embed-model", "m"); !strings.Contains(out, "mem/a (observed; ") || !strings.Contains(out, "meaning") || errs != "" {
+	if out, errs := run("recall", "boat", "--embed-url", url, "--embed-model", "m"); !strings.Contains(out, "mem/a (observed; ") || !strings.Contains(out, "meaning") || errs != "" {
 		t.Errorf("recalled %s%s", out, errs)
 	}
 	out, errs := run("recall", "ship vessel", "--rerank-url", order.URL, "--rerank-model", "m")

@@ -27,6 +27,7 @@ var knownGrants = map[string]int{
 	"internal/relay/http: Authorize":                              1, // POST /query and /count
 	"internal/relay/contracts: ScopeFor":                          1, // whether a contract may be asked for by its id
 	"internal/relay/daemon/command: gate.Operator":                2, // export and count, the operator's own
+	"internal/relay/daemon/recovery: gate.Operator":               2, // what only one node of a halted cluster has, the operator's own
 	"internal/relay/daemon/wiring: gate.Operator":                 1, // delete, the same
 	"internal/relay/store/sqlite/events/retention: gate.Operator": 1, // delete, the same
 	"internal/relay/store/sqlite/storetest: gate.Operator":        1, // what a test finds in its own store

@@ -108,7 +108,11 @@ func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
 		}
 	}
 	slices.SortFunc(told, func(a, b Hit) int {
-		return cmp.Or(cmp.Compare(likely[b.doc], likely[a.doc]), strings.Compare(a.Slug, b.Slug))
+		first := cmp.Compare(likely[b.doc], likely[a.doc])
+		if len(parts) == 1 { // in the order of a recall
+			first = cmp.Compare(b.Score, a.Score)
+		}
+		return cmp.Or(first, strings.Compare(a.Slug, b.Slug))
 	})
 	for i := range told {
 		if i == MostTold || i > 0 && likely[told[i].doc] < tellMore {
