@@ -75,7 +75,7 @@ func quantized(text string) Vector {
 // Within compares texts, a query and perhaps parts of it, with what an index has vectors
 // of.
 func Within(x *recall.Index, texts []string) recall.Near {
-	known := x.Vectors()
+	known := recall.VectorsIn(x)
 	usual := usualOf(len(known), func(i int) []int8 { return known[i] }, Matrix{}.Usual())
 	asked := map[string]bool{}
 	for _, t := range texts {

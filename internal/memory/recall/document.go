@@ -103,9 +103,9 @@ func (x *Index) Vector(slug string, section int) ([]int8, bool) {
 	return x.docs[id].vectors[section*VectorDim:][:VectorDim], true
 }
 
-// Vectors are those of the first section of each document that has some, in no order
+// VectorsIn are those of the first section of each document that has some, in no order
 // that means anything.
-func (x *Index) Vectors() (all [][]int8) {
+func VectorsIn(x *Index) (all [][]int8) {
 	for i := range x.docs {
 		if v := x.docs[i].vectors; len(v) >= VectorDim {
 			all = append(all, v[:VectorDim])
