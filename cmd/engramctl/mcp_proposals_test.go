@@ -129,7 +129,7 @@ func TestOwnersWordAtTheNextPrompt(t *testing.T) {
 			t.Fatal("the server does not hear of it")
 		}
 	}
-	if got := reply(t, c.call("memory_recall", map[string]any{"query": "What does Bo paint in the harbour?"}, false)); got["block"] != "" {
+	if got := reply(t, c.call("memory_recall", map[string]any{"query": "What does Bo paint in the harbour?"}, false)); strings.Contains(got["block"].(string), "boats") {
 		t.Errorf("recalled: %v", got)
 	}
 	if got := prompt("What does Bo paint in the harbour?"); !strings.Contains(got, "takes it back") || strings.Contains(got, "boats") {
