@@ -61,10 +61,9 @@ type Recall struct {
 // Answer answers one question. The error is a *answer.Mistake of a query that makes
 // no sense, and that of Read: then only NoMeaning and NoOrder are told.
 func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error) {
+	// The parts of a long prompt are compared by words alone: each would cost another
+	// look at all vectors, and most of them are talk.
 	texts := []string{q.Text}
-	if q.Unasked {
-		texts = recall.Parts(q.Text)
-	}
 	if r.Near != nil && !q.Intentions {
 		q.Near, out.NoMeaning = r.Near(ctx, texts...)
 	}
