@@ -19,6 +19,26 @@ func (id ClusterID) String() string { return hex.EncodeToString(id[:]) }
 
 func (id NodeID) String() string { return hex.EncodeToString(id[:]) }
 
+// MarshalText implements encoding.TextMarshaler: it is in hex.
+func (id ClusterID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// MarshalText implements encoding.TextMarshaler: it is in hex.
+func (id NodeID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *ClusterID) UnmarshalText(text []byte) error { return unhex(id[:], text) }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (id *NodeID) UnmarshalText(text []byte) error { return unhex(id[:], text) }
+
+func unhex(id, text []byte) error {
+	if hex.DecodedLen(len(text)) != len(id) || len(text)%2 != 0 {
+		return errors.New("not an id")
+	}
+	_, err := hex.Decode(id, text)
+	return err
+}
+
 // Command is a change of the cluster itself: of the state that every node makes
 // of the log. It stands in a batch beside the store's commands, and its sender
 // is the batch's. There are no types but those of this package.

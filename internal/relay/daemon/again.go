@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
+	"engramd/internal/relay/daemon/doctor"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
 )
@@ -23,38 +25,17 @@ func (m *member) struck(err error) bool {
 	return errors.Is(err, cluster.ErrStruck) || errors.Is(err, cluster.ErrTrimmed)
 }
 
-// readUpTo is the subject of a node that asks what the others have read, lastRead its
-// question, and othersRead an answer.
-const readUpTo = "read"
-
-type lastRead struct {
-	Node   string `json:"node"`
-	Number uint64 `json:"number"` // up to which its database has executed
-}
-
-type othersRead struct {
-	Hash    string `json:"hash,omitempty"` // of all up to there, in hex, if it is known
-	Size    int64  `json:"size"`           // of the database
-	Removed bool   `json:"removed,omitempty"`
-}
-
-// tellRead answers it; size is that of the database.
-func (m *member) tellRead(question []byte, size int64) []byte {
-	var q lastRead
-	var id cluster.NodeID
-	if json.Unmarshal(question, &q) != nil || hex.DecodedLen(len(q.Node)) != len(id) {
-		return nil
-	}
-	if _, err := hex.Decode(id[:], []byte(q.Node)); err != nil {
-		return nil
+// tellRead answers a node that was struck out what this one has read, and knows of it.
+func (m *member) tellRead(question []byte, v *doctor.Node) {
+	var q doctor.Question
+	if json.Unmarshal(question, &q) != nil || q.Number == 0 {
+		return
 	}
 	node := m.node.Load()
-	a := othersRead{Size: size, Removed: cluster.Removed(node, id)}
+	v.Removed = cluster.Removed(node, q.Node)
 	if hash, known := cluster.HashAt(node, q.Number); known {
-		a.Hash = hex.EncodeToString(hash[:])
+		v.Hash = hex.EncodeToString(hash[:])
 	}
-	answer, _ := json.Marshal(a) // numbers and texts
-	return answer
 }
 
 // again has a node that was struck out join again, if nothing is lost by that: what it
@@ -81,23 +62,16 @@ func again(ctx context.Context, c *common, cfg *config.Config) (err error) {
 	if err := conn.Check(ctx); err != nil {
 		return err
 	}
-	question, err := json.Marshal(lastRead{Node: id.Node.String(), Number: was.At.Number})
-	if err != nil {
-		return err
-	}
+	nodes, err := doctor.Ask(ctx, conn, doctor.Question{Node: id.Node, Number: was.At.Number})
 	var hashes [][16]byte
 	var size int64
 	removed := false
-	err = conn.Gather(ctx, readUpTo, question, func(text []byte) {
-		var a othersRead
-		if json.Unmarshal(text, &a) != nil {
-			return
-		}
-		size, removed = max(size, a.Size), removed || a.Removed
-		if b, err := hex.DecodeString(a.Hash); err == nil && len(b) == 16 {
+	for _, n := range nodes {
+		size, removed = max(size, n.Size), removed || n.Removed
+		if b, err := hex.DecodeString(n.Hash); err == nil && len(b) == 16 {
 			hashes = append(hashes, [16]byte(b))
 		}
-	})
+	}
 	switch {
 	case err != nil:
 		return err
@@ -105,11 +79,11 @@ func again(ctx context.Context, c *common, cfg *config.Config) (err error) {
 		return fmt.Errorf("somebody has taken it out (engramd cluster remove): %w", cluster.ErrPerson)
 	}
 	now := c.member.machine()
-	if err := cluster.Again(was, hashes, id.Again, now, clusterFaults(c.env)); err != nil {
+	if err := cluster.Again(was, hashes, time.Unix(id.Again, 0), now, clusterFaults(c.env)); err != nil {
 		return err
 	}
 	join := membership.Joining{
-		Conn: conn, Dir: cfg.Data, Command: membership.Serving, Again: now, Aside: membership.Aside(),
+		Conn: conn, Dir: cfg.Data, Command: membership.Serving, Again: now.Unix(), Aside: membership.Aside(),
 		Fits: func(p cluster.Place) error {
 			if p.Cluster != id.Cluster || p.At.Number < was.At.Number {
 				return errors.New("the database that another node gives does not continue this one")

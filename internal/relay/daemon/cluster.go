@@ -174,20 +174,14 @@ func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) 
 		return err
 	}
 	m.end = append(m.end, stop)
-	for suffix, answer := range map[string]func([]byte) []byte{
-		doctor.Suffix: func([]byte) []byte { return m.vitals(m.settings) },
-		readUpTo: func(question []byte) []byte {
-			database, _ := s.Sizes()
-			return m.tellRead(question, database)
-		},
-	} {
-		silent, err := m.conn.Answer(suffix, answer)
-		if err != nil {
-			return err
-		}
-		m.end = append(m.end, silent)
+	silent, err := m.conn.Answer(doctor.Suffix, func(question []byte) []byte {
+		database, _ := s.Sizes()
+		return m.vitals(question, database)
+	})
+	if err != nil {
+		return err
 	}
-	m.end = append(m.end,
+	m.end = append(m.end, silent,
 		begin(inner, func(ctx context.Context) {
 			m.conn.Watch(ctx, func(err error) {
 				if errors.Is(err, jetstream.ErrRefused) {

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -19,13 +18,14 @@ func alike(cfg *config.Config) map[string]string {
 	}
 }
 
-// vitals are what this node says to engramd cluster doctor, here or elsewhere.
-func (m *member) vitals(settings map[string]string) []byte {
-	node, now := m.node.Load(), m.machine()
+// vitals are what this node says to engramd cluster doctor, here or elsewhere, and to who
+// would join again. size is that of the database.
+func (m *member) vitals(question []byte, size int64) []byte {
+	node := m.node.Load()
 	applied, _ := node.Applied()
 	v := doctor.Node{
 		ID: m.me.Node.String(), Name: m.name, Program: m.version, Leads: node.Leads(), Applied: applied, Hashes: cluster.Hashes(node),
-		Clock: now, Doubted: !m.clock.Trusts(now), Free: freeBytes(m.dir), Settings: settings,
+		Clock: m.machine(), Doubted: !m.clock.Trusts(m.machine()), Settings: m.settings, Free: freeBytes(m.dir), Size: size,
 	}
 	if err := node.Err(); err != nil {
 		v.Trouble = err.Error()
@@ -34,6 +34,6 @@ func (m *member) vitals(settings map[string]string) []byte {
 	for _, one := range node.Members() {
 		v.Members = append(v.Members, doctor.Member{ID: one.ID.String(), Name: one.Name, Heard: max(0, log.Sub(one.Heard)).Round(time.Millisecond).Seconds()})
 	}
-	answer, _ := json.Marshal(v) // numbers and texts
-	return answer
+	m.tellRead(question, &v)
+	return v.Answer()
 }

@@ -14,6 +14,7 @@ import (
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/control"
+	"engramd/internal/relay/daemon/doctor"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/daemon/wiring"
@@ -66,12 +67,13 @@ func haltedBefore(o Options) (*halted, error) {
 	return h, nil
 }
 
-// lookAgain is when a node that found the log too short looks once more: its servers may
-// have come back with the rest.
-const lookAgain = time.Minute
-
-// takeFor is for how long the folder is waited for that was lent.
-const takeFor = 10 * time.Second
+const (
+	// lookAgain is when a node that found the log too short looks once more: its servers
+	// may have come back with the rest.
+	lookAgain = time.Minute
+	// tryAgain is when it does what it could not do.
+	tryAgain = 100 * time.Millisecond
+)
 
 // stay stays until a signal comes, or the node may be started again.
 func (h *halted) stay(ctx context.Context) (again bool, err error) {
@@ -102,7 +104,7 @@ func (h *halted) stay(ctx context.Context) (again bool, err error) {
 		return false, errors.Join(h.why, err)
 	}
 	defer ctl.Close()
-	defer begin(ctx, func(ctx context.Context) { h.show(ctx, id.Node.String()) })()
+	defer begin(ctx, func(ctx context.Context) { h.show(ctx, id) })()
 	retry := make(<-chan time.Time)
 	if short {
 		retry = h.wake(lookAgain)
@@ -118,18 +120,11 @@ func (h *halted) stay(ctx context.Context) (again bool, err error) {
 		case <-h.over:
 			return true, nil
 		case <-retry:
-			if !h.lent() {
-				return true, nil
+			if given, err := h.give(); given || err != nil {
+				return given, err
 			}
 		}
 	}
-}
-
-// lent reports whether a recovery has the folder.
-func (h *halted) lent() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.lock == nil
 }
 
 // give gives the folder free, if it is not lent.
@@ -143,7 +138,8 @@ func (h *halted) give() (given bool, err error) {
 	return given, err
 }
 
-// lend lets a recovery have the folder for as long as it listens.
+// lend lets a recovery have the folder for as long as it listens. One that was killed
+// lets go a moment later.
 func (h *halted) lend(ctx context.Context, _ struct{}, tell func(any)) (any, error) {
 	given, err := h.give()
 	if err != nil || !given {
@@ -151,32 +147,37 @@ func (h *halted) lend(ctx context.Context, _ struct{}, tell func(any)) (any, err
 	}
 	tell("free")
 	<-ctx.Done()
-	for began := time.Now(); ; { // one that was killed lets go a moment later
-		lock, err := engine.Lock(h.dir)
-		if err == nil {
-			h.mu.Lock()
-			h.lock = lock
-			h.mu.Unlock()
-			break
-		}
-		if time.Since(began) > takeFor {
-			h.log.Error("the data folder was lent for a recovery and is still used", "err", err)
-			break
-		}
-		time.Sleep(takeFor / 200)
+	lock, err := engine.Lock(h.dir)
+	for ; errors.Is(err, engine.ErrLocked); lock, err = engine.Lock(h.dir) {
+		<-h.wake(tryAgain)
 	}
+	h.mu.Lock()
+	h.lock = lock
+	h.mu.Unlock()
 	h.over <- struct{}{}
-	return struct{}{}, nil
+	return struct{}{}, err
 }
 
-// show gives the database to recoveries on other machines, over the log's servers.
-func (h *halted) show(ctx context.Context, node string) {
+// show says over the log's servers that this node has halted, and gives its database to
+// recoveries on other machines.
+func (h *halted) show(ctx context.Context, id membership.Identity) {
 	o := membership.LogOptions(h.o.Config)
-	o.Log, o.Halted = h.log, node
+	o.Log = h.log
+	v := doctor.Node{ID: id.Node.String(), Name: membership.Name(h.o.Config), Program: h.o.Version, Halted: true, Trouble: h.why.Error()}
+	if place, err := membership.PlaceOf(ctx, wiring.Database(h.dir)); err == nil {
+		v.Applied = place.At.Number
+	}
 	for ctx.Err() == nil {
 		conn, err := jetstream.Open(ctx, o)
 		if err == nil {
-			err = conn.Serve(ctx, jetstream.Peer{Temp: h.dir, Backup: h.backup})
+			v.Gives = conn.ID()
+			_, err = conn.Answer(doctor.Suffix, func([]byte) []byte {
+				v.Clock, v.Free = time.Now(), freeBytes(h.dir)
+				return v.Answer()
+			})
+			if err == nil {
+				err = conn.Serve(ctx, jetstream.Peer{Temp: h.dir, Backup: h.backup, Halted: true})
+			}
 			conn.Close()
 		}
 		if err != nil && ctx.Err() == nil {
@@ -184,10 +185,13 @@ func (h *halted) show(ctx context.Context, node string) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(takeFor):
+		case <-h.wake(showAgain):
 		}
 	}
 }
+
+// showAgain is when it is shown once more where that failed.
+const showAgain = 10 * time.Second
 
 func (h *halted) backup(ctx context.Context, path string) (err error) {
 	table, err := wiring.Table(h.o.Config)

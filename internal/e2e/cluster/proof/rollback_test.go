@@ -27,6 +27,9 @@ func TestLogRolledBack(t *testing.T) {
 			if r := c.Node(1).Command("", "status"); r.Code == 0 || !strings.Contains(r.Stderr, "engramd cluster recover") {
 				t.Errorf("status of a halted node: %d %s", r.Code, r.Stderr)
 			}
+			if r := c.Node(0).Command("", "cluster", "doctor"); r.Code == 0 || !strings.Contains(string(r.Stdout), "node n1 has halted: ") {
+				t.Errorf("the doctor does not see a halted node: %d %s%s", r.Code, r.Stdout, r.Stderr)
+			}
 			if r := c.Node(0).Command("no\n", "cluster", "recover"); r.Code == 0 || !strings.Contains(r.Stderr, "nothing was changed") {
 				t.Errorf("who did not agree: %d %s%s", r.Code, r.Stdout, r.Stderr)
 			}
@@ -172,7 +175,7 @@ func TestRecoverKilled(t *testing.T) {
 	if err := c.Node(2).Term(); err != nil {
 		t.Fatal(err)
 	}
-	killed(0, "noted", "removed", "left", "imported", "begun")
+	killed(0, "noted", "removed", "left", "begun")
 	recovered(0)
 	recovered(1)
 	elsewhere(t, c)

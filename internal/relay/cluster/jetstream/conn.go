@@ -83,9 +83,6 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{setup: setup{o: o}, side: side{id: nats.NewInbox()[len(nats.InboxPrefix):], stream: o.Stream, log: o.Log}}
-	if o.Halted != "" {
-		c.side.id, c.side.stream = o.Halted, o.Stream+".halted"
-	}
 	c.appends.pending = map[uint64]*pending{}
 	c.link.lost()
 	var err error

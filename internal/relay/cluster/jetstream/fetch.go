@@ -93,13 +93,8 @@ func (c *side) Begin(ctx context.Context) (from string, err error) {
 		if err != nil {
 			return "", ErrNoPeer
 		}
-		if len(m.Data) != len(c.id) {
-			continue
-		}
-		peer := string(m.Data)
-		answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
-		if err == nil && len(answer.Data) == len(c.id) {
-			return peer + "." + string(answer.Data), nil
+		if from, err = c.BeginAt(ctx, string(m.Data)); err == nil {
+			return from, nil
 		}
 	}
 }

@@ -3,58 +3,25 @@ package jetstream
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/nats-io/nats.go"
-
 	"engramd/internal/relay/cluster"
 )
 
-// A halted node gives its database to `engramd cluster recover` on another one's
-// machine, and to nobody else: who joins asks under other subjects.
+// ID is by which other connections find this one.
+func (c *side) ID() string { return c.id }
 
-// Halted returns the ids of the halted nodes that answer: those whose connections have
-// Options.Halted, as this one has.
-func (c *side) Halted(ctx context.Context) (ids []string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, findLimit)
-	defer cancel()
-	inbox := nats.NewInbox()
-	sub, err := c.nc.SubscribeSync(inbox)
-	if err != nil {
-		return nil, fmt.Errorf("look for halted nodes: %w", err)
-	}
-	defer sub.Unsubscribe() //nolint:errcheck // it fails if the connection is closed
-	ask := nats.NewMsg(c.peers() + ".find")
-	ask.Reply = inbox
-	ask.Header.Set(fromHeader, c.id)
-	if err := c.nc.PublishMsg(ask); err != nil {
-		return nil, fmt.Errorf("look for halted nodes: %w", err)
-	}
-	for seen := map[string]bool{}; len(ids) < mostHalted; {
-		m, err := sub.NextMsgWithContext(ctx)
-		if err != nil {
-			break
-		}
-		id := string(m.Data)
-		if _, err := hex.DecodeString(id); err == nil && len(id) == len(c.id) && !seen[id] {
-			seen[id], ids = true, append(ids, id)
-		}
-	}
-	return ids, nil
-}
-
-// mostHalted is how many are looked at.
-const mostHalted = 64
-
-// BeginAt is Begin at one of them.
+// BeginAt is Begin at the node with a connection.
 func (c *side) BeginAt(ctx context.Context, peer string) (from string, err error) {
+	if _, err := c.live(peer); err != nil || len(peer) != len(c.id) {
+		return "", ErrNoPeer
+	}
 	ctx, cancel := context.WithTimeout(ctx, chunkLimit)
 	defer cancel()
 	answer, err := c.nc.RequestWithContext(ctx, c.peers()+"."+peer+".begin", nil)
-	if err != nil || len(answer.Data) == 0 {
+	if err != nil || len(answer.Data) != len(c.id) {
 		return "", ErrNoPeer
 	}
 	return peer + "." + string(answer.Data), nil

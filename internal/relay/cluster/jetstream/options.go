@@ -43,10 +43,6 @@ type Options struct {
 	// counts if there is neither Monitor nor SystemCredentials.
 	TrustSync bool
 
-	// Halted is the id of a node that has halted, in hex, and is "" otherwise: what such
-	// nodes give each other is apart from what the others do.
-	Halted string
-
 	AppendTimeout time.Duration // until an append fails with cluster.ErrUnknown; default 2 s
 	InFlight      int           // appends without an answer; default 1024
 	CheckEvery    time.Duration // what Watch waits between checks; default one minute

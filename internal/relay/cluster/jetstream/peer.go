@@ -37,6 +37,7 @@ type Peer struct {
 	Temp string
 	// Backup makes a consistent backup, as a new file.
 	Backup func(ctx context.Context, path string) error
+	Halted bool // only who names this connection is given it (BeginAt)
 	// Hold keeps the log from being trimmed beyond what the backup will have, until
 	// release is called; nil for none. Full reports whether the log has no room for that.
 	Hold func() (release func())
@@ -107,7 +108,7 @@ func (s *serving) found(m *nats.Msg) {
 	s.mu.Lock()
 	busy := s.busy()
 	s.mu.Unlock()
-	if m.Header.Get(fromHeader) != s.c.id && !busy {
+	if m.Header.Get(fromHeader) != s.c.id && !busy && !s.Halted {
 		_ = m.Respond([]byte(s.c.id))
 	}
 }

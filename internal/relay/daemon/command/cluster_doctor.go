@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"engramd/internal/relay/cluster/jetstream"
@@ -42,12 +40,7 @@ func (c *clusterCommand) findings(ctx context.Context) (f doctor.Findings, err e
 		return f, nil
 	}
 	defer conn.Close()
-	err = conn.Gather(ctx, doctor.Suffix, nil, func(answer []byte) {
-		if n, err := doctor.Parse(answer, time.Now()); err == nil {
-			f.Nodes = append(f.Nodes, n)
-		}
-	})
-	slices.SortFunc(f.Nodes, func(a, b doctor.Node) int { return strings.Compare(a.Name+a.ID, b.Name+b.ID) })
+	f.Nodes, err = doctor.Ask(ctx, conn, doctor.Question{})
 	f.Survey = conn.Survey(ctx)
 	return f, err
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,37 +85,14 @@ func (c *clusterCommand) goodbye(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	if err := isLogOf(ctx, conn, place.Cluster); err != nil {
-		return err
+	if whose, _, err := conn.Whose(ctx); err != nil || whose != place.Cluster {
+		return cmp.Or(err, errors.New("the log is another cluster's"))
 	}
 	id, err := membership.NextBoot(c.cfg.Data)
 	if err != nil {
 		return err
 	}
 	return membership.Say(ctx, conn, id, cluster.Join{Name: membership.Name(c.cfg), Version: membership.Version}, cluster.Remove{Node: id.Node})
-}
-
-// isLogOf refuses another cluster's log, as where one was begun again under the same
-// name: a message of this one would stop all its nodes.
-func isLogOf(ctx context.Context, log cluster.Log, id cluster.ClusterID) error {
-	_, last, err := log.Bounds(ctx)
-	if err != nil {
-		return err
-	}
-	if last == 0 {
-		return errors.New("the log is empty")
-	}
-	read := errors.New("read")
-	err = log.Read(ctx, last, func(m cluster.Message) error {
-		if of, err := cluster.Of(m.Data); err != nil || of != id {
-			return errors.Join(errors.New("the log is another cluster's"), err)
-		}
-		return read
-	})
-	if errors.Is(err, read) {
-		return nil
-	}
-	return err
 }
 
 // tell has a running node give the command.

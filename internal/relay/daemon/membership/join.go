@@ -23,13 +23,11 @@ import (
 type Joining struct {
 	Conn    *jetstream.Conn
 	Dir     string
-	Command string    // that a person runs again if it was interrupted
-	Again   time.Time // the node that was here joins again by itself
+	Command string // that a person runs again if it was interrupted
+	Again   int64  // the node that was here joins again by itself now, in Unix seconds; 0 if a person does it
 	// Aside is the folder in Dir for what is there, but for keys and snapshots.
 	Aside   string
 	Resumed func(bytes int64) // a copy that was begun before goes on; nil for nobody
-	// Fetched says that the database is in JoiningFile already.
-	Fetched bool
 	// Fits refuses a database; nil takes any.
 	Fits func(cluster.Place) error
 }
@@ -46,27 +44,37 @@ const Serving = "engramd serve"
 // Aside names the folder for what a node had before it joined again.
 func Aside() string { return ".struck-" + time.Now().UTC().Format("20060102T150405.000Z") }
 
-// Join does it. A journal says what is to be done: interrupted while it fetches, Join
-// is called again, and later it is finished without it (journal.Finish).
+// Join fetches a database, and puts it into its place.
 func (j Joining) Join(ctx context.Context) (id Identity, place cluster.Place, err error) {
+	if _, err := j.Fetch(ctx); err != nil {
+		return id, place, err
+	}
+	return j.Place(ctx)
+}
+
+// Fetch fetches a database into JoiningFile. A journal says so: interrupted, it is called
+// again.
+func (j Joining) Fetch(ctx context.Context) (place cluster.Place, err error) {
 	work, err := journal.Read(j.Dir)
 	if err == nil && (work == nil || work.Command != j.Command) {
 		work = &journal.Journal{Command: j.Command}
 		err = work.Write(j.Dir)
 	}
 	if err != nil {
-		return id, place, err
+		return place, err
 	}
-	if j.Fetched {
-		place, err = PlaceOf(ctx, engine.Options{Path: j.temp()})
-	} else {
-		place, err = j.fetch(ctx, work)
-	}
-	if err != nil {
+	return j.fetch(ctx, work)
+}
+
+// Place has what was fetched take the place of what is there. Interrupted, it is finished
+// by journal.Finish.
+func (j Joining) Place(ctx context.Context) (id Identity, place cluster.Place, err error) {
+	if place, err = PlaceOf(ctx, engine.Options{Path: j.temp()}); err != nil {
 		return id, place, err
 	}
 	id = Identity{Cluster: place.Cluster, Again: j.Again}
 	_, _ = rand.Read(id.Node[:]) // which never fails
+	work := &journal.Journal{Command: j.Command}
 	if work.Moves, err = j.moves(id, filepath.Base(j.temp())); err == nil {
 		err = work.Write(j.Dir)
 	}
@@ -74,6 +82,15 @@ func (j Joining) Join(ctx context.Context) (id Identity, place cluster.Place, er
 		_, err = journal.Finish(j.Dir)
 	}
 	return id, place, err
+}
+
+// Drop forgets what was fetched.
+func (j Joining) Drop() error {
+	err := os.Remove(j.temp())
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	return errors.Join(err, journal.Drop(j.Dir))
 }
 
 // Here is how much of a database is here already.
@@ -118,7 +135,7 @@ func (j Joining) fetch(ctx context.Context, work *journal.Journal) (place cluste
 			err = j.Fits(place)
 		}
 		if err != nil {
-			return place, errors.Join(err, os.Remove(j.temp()), journal.Drop(j.Dir))
+			return place, errors.Join(err, j.Drop())
 		}
 		first, _, e := j.Conn.Bounds(ctx)
 		if e != nil || place.At.Number+1 >= first {
@@ -152,7 +169,7 @@ func (j Joining) moves(id Identity, database string) (moves []journal.Move, err 
 	}
 	if err == nil && j.Aside != "" {
 		names := append(engine.Files(engine.File(j.Dir)), filepath.Base(engine.MarkFile(j.Dir)), File)
-		if j.Again.IsZero() { // what was read may be of another log
+		if j.Again == 0 { // what was read may be of another log
 			names = append(names, PastFile)
 		}
 		if j.Command != Recovering { // which has more to do

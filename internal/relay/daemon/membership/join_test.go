@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"engramd/internal/platform/journal"
 )
@@ -24,7 +23,7 @@ func TestJoinAgainKilledAnywhere(t *testing.T) {
 		if err := errors.Join(old.Save(dir), os.Mkdir(filepath.Join(dir, "tenants"), 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		id := Identity{Cluster: [16]byte{1}, Node: [8]byte{2}, Again: time.Unix(1800000000, 0)}
+		id := Identity{Cluster: [16]byte{1}, Node: [8]byte{2}, Again: 1800000000}
 		moves, err := Joining{Dir: dir, Aside: ".struck-x", Again: id.Again}.moves(id, "engramd.db.joining")
 		if err != nil || len(moves) != 6 {
 			t.Fatal(moves, err)

@@ -5,7 +5,6 @@ package membership
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
@@ -45,19 +43,11 @@ const File = "cluster.json"
 // of which no database has executed anything yet: any other one without a place
 // in the log has lost what the log goes on from.
 type Identity struct {
-	Cluster cluster.ClusterID
-	Node    cluster.NodeID
-	Boot    uint64
-	Fresh   bool
-	Again   time.Time // when it joined again by itself, if it did
-}
-
-type nodeText struct {
-	Cluster string `json:"cluster"`
-	Node    string `json:"node"`
-	Boot    uint64 `json:"boot"`
-	Fresh   bool   `json:"fresh,omitempty"`
-	Again   int64  `json:"again,omitempty"` // in Unix seconds
+	Cluster cluster.ClusterID `json:"cluster"`
+	Node    cluster.NodeID    `json:"node"`
+	Boot    uint64            `json:"boot"`
+	Fresh   bool              `json:"fresh,omitempty"`
+	Again   int64             `json:"again,omitempty"` // when it joined again by itself, in Unix seconds
 }
 
 // ErrNone means that a data folder is no node's.
@@ -73,28 +63,14 @@ func Read(dir string) (id Identity, err error) {
 	if err != nil {
 		return id, fmt.Errorf("%s: %w", path, err)
 	}
-	var t nodeText
-	if err := json.Unmarshal(text, &t); err != nil {
-		return id, fmt.Errorf("%s is not as it was written: %w", path, err)
-	}
-	a, err1 := hex.DecodeString(t.Cluster)
-	b, err2 := hex.DecodeString(t.Node)
-	if err1 != nil || err2 != nil || len(a) != len(id.Cluster) || len(b) != len(id.Node) {
-		return id, fmt.Errorf("%s names no cluster and node", path)
-	}
-	id = Identity{Cluster: cluster.ClusterID(a), Node: cluster.NodeID(b), Boot: t.Boot, Fresh: t.Fresh}
-	if t.Again != 0 {
-		id.Again = time.Unix(t.Again, 0)
+	if err := json.Unmarshal(text, &id); err != nil || id.Cluster == (cluster.ClusterID{}) || id.Node == (cluster.NodeID{}) {
+		return Identity{}, errors.Join(fmt.Errorf("%s is not as it was written", path), err)
 	}
 	return id, nil
 }
 
 func (id Identity) text() ([]byte, error) {
-	t := nodeText{id.Cluster.String(), id.Node.String(), id.Boot, id.Fresh, 0}
-	if !id.Again.IsZero() {
-		t.Again = id.Again.Unix()
-	}
-	text, err := json.Marshal(t)
+	text, err := json.Marshal(id)
 	return append(text, '\n'), err
 }
 

@@ -19,36 +19,44 @@ import (
 	"engramd/internal/relay/store/sqlite"
 )
 
-// Found counts what only one database has.
+// Found is what only one database has: how many events, and of what no event says the
+// commands that would do it again.
 type Found struct {
 	Events   int
-	Unsigned map[store.UnsignedKind]int // what no event says
+	Unsigned map[store.UnsignedKind][]string
 }
 
 // atOnce is how many events are looked up at a time.
 const atOnce = 500
 
 // Only finds what a database has, superseded versions too, that none of the others has.
-// Signed events go to events, as JSON lines in the order of their arrival; for what is no
-// event the commands that would do it again go to commands. A database that cannot be
-// read whole is an error.
-func Only(ctx context.Context, from *sqlite.Store, others []*sqlite.Store, events, commands io.Writer) (Found, error) {
-	found := Found{Unsigned: map[store.UnsignedKind]int{}}
-	l := looking{ctx: ctx, others: others, out: events}
-	err := from.Export(ctx, gate.Operator(), true, nil, l.add)
-	if err == nil {
-		err = from.WaitingEntries(ctx, func(ev *nostr.Event) error {
-			line, err := json.Marshal(ev)
-			if err != nil {
-				return err
-			}
-			return l.add(line)
-		})
+// Signed events go to events, as JSON lines in the order of their arrival. A database that
+// cannot be read whole is an error.
+func Only(ctx context.Context, from *sqlite.Store, others []*sqlite.Store, events io.Writer) (Found, error) {
+	found := Found{Unsigned: map[store.UnsignedKind][]string{}}
+	var ids []string
+	var lines [][]byte
+	look := func() error {
+		n, err := unknown(ctx, others, ids, lines, events)
+		found.Events += n
+		ids, lines = nil, nil
+		return err
 	}
-	if err = errors.Join(err, l.flush()); err != nil {
+	add := func(line []byte) error {
+		id, err := idOf(line)
+		ids, lines = append(ids, id), append(lines, bytes.Clone(line))
+		if err == nil && len(ids) == atOnce {
+			err = look()
+		}
+		return err
+	}
+	err := from.Export(ctx, gate.Operator(), true, nil, add)
+	if err == nil {
+		err = from.WaitingEntries(ctx, func(ev *nostr.Event) error { return add([]byte(ev.String())) })
+	}
+	if err = errors.Join(err, look()); err != nil {
 		return found, err
 	}
-	found.Events = l.found
 	known := map[string]bool{}
 	for _, other := range others {
 		if err := other.Unsigned(ctx, func(u store.Unsigned) error { known[key(u)] = true; return nil }); err != nil {
@@ -56,38 +64,14 @@ func Only(ctx context.Context, from *sqlite.Store, others []*sqlite.Store, event
 		}
 	}
 	return found, from.Unsigned(ctx, func(u store.Unsigned) error {
-		if known[key(u)] {
-			return nil
+		if !known[key(u)] {
+			found.Unsigned[u.Kind] = append(found.Unsigned[u.Kind], Command(u))
 		}
-		found.Unsigned[u.Kind]++
-		_, err := fmt.Fprintln(commands, Command(u))
-		return err
+		return nil
 	})
 }
 
 func key(u store.Unsigned) string { return string(u.Kind) + "\x00" + strings.Join(u.Row, "\x00") }
-
-// looking looks events up in the others.
-type looking struct {
-	ctx    context.Context
-	others []*sqlite.Store
-	out    io.Writer
-	ids    []string
-	lines  [][]byte
-	found  int
-}
-
-func (l *looking) add(line []byte) error {
-	id, err := idOf(line)
-	if err != nil {
-		return err
-	}
-	l.ids, l.lines = append(l.ids, id), append(l.lines, bytes.Clone(line))
-	if len(l.ids) < atOnce {
-		return nil
-	}
-	return l.flush()
-}
 
 func idOf(line []byte) (string, error) {
 	var ev struct {
@@ -97,62 +81,61 @@ func idOf(line []byte) (string, error) {
 	return ev.ID, err
 }
 
-func (l *looking) flush() error {
-	if len(l.ids) == 0 {
-		return nil
+// unknown writes the lines of the events that no store has, and returns how many.
+func unknown(ctx context.Context, stores []*sqlite.Store, ids []string, lines [][]byte, out io.Writer) (n int, err error) {
+	if len(ids) == 0 {
+		return 0, nil
 	}
 	known := map[string]bool{}
-	for _, other := range l.others {
-		err := other.Export(l.ctx, gate.Operator(), true, []nostr.Filter{{IDs: l.ids}}, func(line []byte) error {
+	for _, s := range stores {
+		err := s.Export(ctx, gate.Operator(), true, []nostr.Filter{{IDs: ids}}, func(line []byte) error {
 			id, err := idOf(line)
 			known[id] = true
 			return err
 		})
 		if err != nil {
-			return err
+			return n, err
 		}
 	}
-	for i, id := range l.ids {
+	for i, id := range ids {
 		if known[id] {
 			continue
 		}
-		l.found++
-		if _, err := l.out.Write(append(l.lines[i], '\n')); err != nil {
-			return err
+		n++
+		if _, err := out.Write(append(lines[i], '\n')); err != nil {
+			return n, err
 		}
 	}
-	l.ids, l.lines = nil, nil
-	return nil
+	return n, nil
+}
+
+// commands do again what is no event, by the words of its row.
+var commands = map[store.UnsignedKind]string{
+	store.UnsignedIdentity: "engramctl identity %[3]s %[1]s %[1]s.secret",
+	store.UnsignedToken:    "engramctl identity token renew %[1]s %[1]s.token",
+	store.UnsignedEntry:    "engramctl contract say --visibility=private --type=%[2]s -- %[1]s - # by %[3]s: its text is sealed in that database",
+	store.UnsignedDecision: "engramctl contract decide --note=%[3]s -- %[1]s %[2]s",
 }
 
 // Command is the command line by which what is no event is done again. It has no text of
-// a private entry, and no token: nobody but its owner has these.
+// a private entry, and no token: only its owner has these.
 func Command(u store.Unsigned) string {
-	row := make([]string, len(u.Row))
-	for i, text := range u.Row {
-		row[i] = word(text)
+	form, words := commands[u.Kind], make([]any, 0, len(u.Row))
+	for _, text := range u.Row {
+		words = append(words, word(text))
 	}
-	switch u.Kind {
-	case store.UnsignedCall:
-		return call(row[0], u.Row[1])
-	case store.UnsignedIdentity:
-		line := "engramctl identity " + row[2] + " " + row[0]
-		if row[2] == "bind" {
-			return line + " # by the agent, with its key " + row[1]
-		}
-		return line + " " + word(u.Row[0]+".secret")
-	case store.UnsignedToken:
-		return "engramctl identity token renew " + row[0] + " " + word(u.Row[0]+".token")
-	case store.UnsignedEntry:
-		return "engramctl contract say --visibility=private --type=" + row[1] + " -- " + row[0] + " - # by " + row[2] + ": its text is sealed in that database"
-	default:
-		return "engramctl contract decide --note=" + row[2] + " -- " + row[0] + " " + row[1]
+	switch {
+	case u.Kind == store.UnsignedIdentity && u.Row[2] == "bind":
+		form = "engramctl identity bind %[1]s # by the agent, with its key %[2]s"
+	case u.Kind == store.UnsignedCall:
+		return call(u.Row[0], u.Row[1])
 	}
+	return fmt.Sprintf(form, words...)
 }
 
 // call is a call of the management API, or of the operator on the machine.
 func call(method, params string) string {
-	line, each := "engramctl admin call "+method, " "
+	line, each := "engramctl admin call "+word(method), " "
 	if method == "delete" {
 		line, each = "engramd delete", " --filter "
 	}
@@ -174,10 +157,8 @@ func word(text string) string {
 		}
 		return r
 	}, text)
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./-", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-"
+	if text != "" && strings.Trim(text, plain) == "" {
 		return text
 	}
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"

@@ -23,8 +23,8 @@ var alice, bob = storetest.NewKey("alice"), storetest.NewKey("bob")
 // only returns the ids and the commands of what one store has and others have not.
 func only(t *testing.T, from *sqlite.Store, others ...*sqlite.Store) (ids []string, commands string, found recovery.Found) {
 	t.Helper()
-	var events, lines bytes.Buffer
-	found, err := recovery.Only(t.Context(), from, others, &events, &lines)
+	var events bytes.Buffer
+	found, err := recovery.Only(t.Context(), from, others, &events)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,10 @@ func only(t *testing.T, from *sqlite.Store, others ...*sqlite.Store) (ids []stri
 		}
 		ids = append(ids, ev.ID)
 	}
-	return ids, lines.String(), found
+	for _, all := range found.Unsigned {
+		commands += strings.Join(all, "\n") + "\n"
+	}
+	return ids, commands, found
 }
 
 // What only one database has is found, whatever it is: events, superseded versions,
@@ -140,7 +143,7 @@ func TestCommandIsOneLineOfAShell(t *testing.T) {
 func TestOnlyFails(t *testing.T) {
 	from := storetest.MustOpen(t)
 	storetest.Put(t, from, alice.Note(1, "x"), store.Stored)
-	if _, err := recovery.Only(t.Context(), from, []*sqlite.Store{storetest.MustOpen(t)}, broken{}, broken{}); !errors.Is(err, errBroken) {
+	if _, err := recovery.Only(t.Context(), from, []*sqlite.Store{storetest.MustOpen(t)}, broken{}); !errors.Is(err, errBroken) {
 		t.Errorf("%v", err)
 	}
 }
