@@ -82,7 +82,7 @@ func (o *Options) bounds(ctx context.Context, s *state) (last uint64, err error)
 		case ctx.Err() != nil:
 			return 0, ctx.Err()
 		case err == nil && last >= s.number && first > s.following():
-			return 0, ErrTrimmed
+			return 0, fmt.Errorf("%w: it has executed message %d, and the log begins at %d", ErrTrimmed, s.number, first)
 		case err == nil && last >= s.number:
 			return last, nil
 		case err == nil && late:

@@ -106,47 +106,30 @@ func (s *state) disagreement() error {
 	return nil
 }
 
-// disagreementAt compares what was reported of one count.
+// disagreementAt compares what was reported of one count. Members that are gone, as those
+// who joined anew, have no say once all that are alive have reported.
 func (s *state) disagreementAt(count uint64) error {
-	var hashes [][32]byte
-	reported := func(m member) (hash [32]byte, ok bool) {
-		i := slices.IndexFunc(s.chain.reports, func(r report) bool { return r.count == count && r.node == m.id })
-		if i < 0 {
-			return hash, false
-		}
-		return s.chain.reports[i].hash, true
-	}
-	waited := false // for a member that is alive
+	same, all, waited := map[[32]byte]int{}, 0, false
 	for _, m := range s.members {
-		if hash, ok := reported(m); ok {
-			hashes = append(hashes, hash)
-		} else if s.time-m.heard < int64(liveTime) {
+		i := slices.IndexFunc(s.chain.reports, func(r report) bool { return r.count == count && r.node == m.id })
+		switch {
+		case i >= 0:
+			same[s.chain.reports[i].hash]++
+			all++
+		case s.time-m.heard < int64(liveTime):
 			waited = true
 		}
 	}
-	differ, most := false, [32]byte{} // most is what more than half of those who reported have, if any
-	for _, hash := range hashes {
-		differ = differ || hash != hashes[0]
-		same := 0
-		for _, other := range hashes {
-			if other == hash {
-				same++
-			}
-		}
-		switch {
-		case 2*same > len(s.members):
+	differ := len(same) > 1 && !waited
+	for hash, n := range same { // of at most one
+		if 2*n > len(s.members) || 2*n > all && differ {
 			return s.compare(count, hash)
-		case 2*same > len(hashes):
-			most = hash
 		}
 	}
-	switch {
-	case !differ || waited:
-		return nil
-	case most != [32]byte{}: // members that are gone, as those who joined anew, have no say
-		return s.compare(count, most)
+	if differ {
+		return fmt.Errorf("%w: after %d commands", ErrDisagree, count)
 	}
-	return fmt.Errorf("%w: after %d commands", ErrDisagree, count)
+	return nil
 }
 
 // compare compares the own hash with what the majority has.

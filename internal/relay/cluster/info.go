@@ -9,37 +9,51 @@ import (
 	"engramd/internal/relay/store"
 )
 
-// Member is a node that takes part, as far as the log was read here.
+// View is what a node knows, as far as the log was read here.
+type View struct {
+	Members  []Member // in the order of their ids
+	Live     int      // of these
+	Leads    bool     // this node does
+	Read     time.Time
+	Applied  uint64 // up to which message everything is executed here
+	Version  uint64 // of the cluster, in force here
+	Shared   string // the shared configuration in force here, "" if none was proposed
+	Commands uint64 // of the store, that were executed here
+	Compared uint64 // of these, up to which a majority of the members reported the same outcomes
+	// Differing are the names of the members that have read another log than the
+	// majority, or than this node while that is open.
+	Differing []string
+}
+
+// Member is a node that takes part.
 type Member struct {
 	ID      NodeID
 	Name    string
-	Version uint64    // up to which cluster version it can go
-	Heard   time.Time // by the log's time
-	Durable uint64    // up to which message its database is durable, as it reported
+	Version uint64        // up to which cluster version it can go
+	Heard   time.Duration // ago, by the log's time
+	Durable uint64        // up to which message its database is durable, as it reported
+	Live    bool          // it was heard in the last 30 s
+	Leads   bool          // it has the lease, or had it last
 }
 
-// Members returns all members, in the order of their ids.
-func (n *Node) Members() []Member {
+// View returns it.
+func (n *Node) View() View {
+	leads := n.Leads()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.seen.list(func(member) bool { return true })
-}
-
-// Live returns the members that were heard in the last 30 s.
-func (n *Node) Live() []Member {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	now := n.clock(n.o.Clock()).UnixNano()
-	return n.seen.list(func(m member) bool { return now-m.heard < int64(liveTime) })
-}
-
-func (s *state) list(want func(member) bool) (out []Member) {
-	for _, m := range s.members {
-		if want(m) {
-			out = append(out, Member{m.id, m.name, m.version, time.Unix(0, m.heard), m.durable})
-		}
+	v := View{
+		Leads: leads, Read: time.Unix(0, n.seen.time), Applied: n.applied(), Version: n.durable.version, Shared: n.durable.text,
+		Commands: n.durable.chain.count, Compared: n.durable.compared(), Differing: differing(n.seen),
 	}
-	return out
+	now := n.clock(n.o.Clock()).UnixNano()
+	for _, m := range n.seen.members {
+		live := now-m.heard < int64(liveTime)
+		if live {
+			v.Live++
+		}
+		v.Members = append(v.Members, Member{m.id, m.name, m.version, max(0, time.Duration(now-m.heard)), m.durable, live, m.id == n.seen.lease.holder})
+	}
+	return v
 }
 
 // Clock is the time of the last message, carried on by the machine's clock. It
@@ -85,22 +99,6 @@ func (n *Node) leaseEpoch() uint64 {
 	return n.seen.lease.epoch
 }
 
-// Applied returns up to which message everything is executed here, and the time
-// of the last one that was read.
-func (n *Node) Applied() (number uint64, at time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.applied(), time.Unix(0, n.seen.time)
-}
-
-// Configuration returns the shared configuration that is in force here, "" if
-// none was proposed, and the version of the cluster.
-func (n *Node) Configuration() (text string, version uint64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.durable.text, n.durable.version
-}
-
 // Place is where a database stands that belongs to a cluster.
 type Place struct {
 	Cluster ClusterID
@@ -128,30 +126,6 @@ func Inspect(stored []byte) (Place, error) {
 		p.Members, p.Names = append(p.Members, m.id), append(p.Names, m.name)
 	}
 	return p, nil
-}
-
-// Leader returns which member has the lease, as far as the log was read here, or
-// had it last; the zero id if none ever did.
-func (n *Node) Leader() NodeID {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.seen.lease.holder
-}
-
-// Comparison is what is known of who has executed, and read, the same.
-type Comparison struct {
-	Commands uint64 // of the store, that were executed here
-	Compared uint64 // of these, up to which a majority of the members reported the same outcomes
-	// Differing are the names of the members that have read another log than the
-	// majority, or than this node while that is open.
-	Differing []string
-}
-
-// Comparison returns what is known here.
-func (n *Node) Comparison() Comparison {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return Comparison{n.durable.chain.count, n.durable.compared(), differing(n.seen)}
 }
 
 // Hashes returns the hashes that a node has, by the place that they are of: of the

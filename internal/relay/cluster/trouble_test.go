@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -339,4 +340,44 @@ func TestMissingMessage(t *testing.T) {
 			t.Error("it goes on")
 		}
 	})
+}
+
+// boundsLog tells its bounds one after the other.
+type boundsLog struct {
+	Log
+	first, last []uint64
+	asked       int
+}
+
+func (l *boundsLog) Bounds(context.Context) (first, last uint64, err error) {
+	i := min(l.asked, len(l.first)-1)
+	l.asked++
+	return l.first[i], l.last[i], nil
+}
+
+// A start waits for a server that is behind, and refuses a log that does not continue the
+// database.
+func TestTheLogContinuesTheDatabase(t *testing.T) {
+	for name, test := range map[string]struct {
+		executed    uint64
+		first, last []uint64 // in the order of the answers
+		want        error
+	}{
+		"it does":         {7, []uint64{1}, []uint64{9}, nil},
+		"a new node":      {0, []uint64{1}, []uint64{1}, nil},
+		"a server behind": {7, []uint64{1, 1, 1}, []uint64{3, 5, 7}, nil},
+		"another log":     {7, []uint64{1}, []uint64{3}, ErrAhead},
+		"trimmed":         {7, []uint64{9}, []uint64{20}, ErrTrimmed},
+		"all of it":       {7, []uint64{8}, []uint64{7}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log := &boundsLog{first: test.first, last: test.last}
+				o := Options{Log: log, Clock: time.Now, Patience: 10 * time.Second}
+				if _, err := o.bounds(t.Context(), &state{number: test.executed}); !errors.Is(err, test.want) {
+					t.Errorf("%v, want %v", err, test.want)
+				}
+			})
+		})
+	}
 }

@@ -82,19 +82,18 @@ func again(ctx context.Context, c *common, cfg *config.Config) (err error) {
 	if err := cluster.Again(was, hashes, time.Unix(id.Again, 0), now, clusterFaults(c.env)); err != nil {
 		return err
 	}
-	join := membership.Joining{
-		Conn: conn, Dir: cfg.Data, Command: membership.Serving, Again: now.Unix(), Aside: membership.Aside(),
-		Fits: func(p cluster.Place) error {
-			if p.Cluster != id.Cluster || p.At.Number < was.At.Number {
-				return errors.New("the database that another node gives does not continue this one")
-			}
-			return nil
-		},
-	}
+	join := membership.Joining{Conn: conn, Dir: cfg.Data, Command: membership.Serving, Again: now.Unix(), Aside: membership.Aside()}
 	if free := freeBytes(cfg.Data) + join.Here(); free < size {
 		return fmt.Errorf("%d bytes are free, and another node's database has %d: make room, and start it again", free, size)
 	}
-	if _, _, err := join.Join(ctx); err != nil {
+	place, err := join.Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	if place.Cluster != id.Cluster || place.At.Number < was.At.Number {
+		return errors.Join(errors.New("the database that another node gives does not continue this one"), join.Drop())
+	}
+	if _, err := join.Place(place); err != nil {
 		return err
 	}
 	c.log.Warn("this node was struck out, and has joined again: what it had is kept", "folder", join.Aside, "up_to", was.At.Number)

@@ -140,7 +140,7 @@ func (m *member) understood() error {
 	if m.leading.alone() {
 		return nil
 	}
-	if _, version := m.node.Load().Configuration(); version > membership.Version {
+	if version := m.node.Load().View().Version; version > membership.Version {
 		return fmt.Errorf("the cluster is at version %d, and this program goes up to %d", version, membership.Version)
 	}
 	return nil
@@ -155,8 +155,8 @@ func (m *member) await(ctx context.Context, node *cluster.Node) error {
 			return err
 		}
 		if time.Since(said) >= catchUp {
-			number, at := node.Applied()
-			m.log.Info("catching up with the log, or waiting for it", "executed", number, "of", at.UTC().Format(time.RFC3339))
+			v := node.View()
+			m.log.Info("catching up with the log, or waiting for it", "executed", v.Applied, "of", v.Read.UTC().Format(time.RFC3339))
 			said = time.Now()
 		}
 	}
@@ -213,13 +213,13 @@ func (m *member) watch(ctx context.Context, setPart func(nodes int)) {
 			return
 		case <-tick.C:
 		}
-		node := m.node.Load()
-		if leads := node.Leads(); leads != led {
-			led = leads
+		v := m.node.Load().View()
+		if v.Leads != led {
+			led = v.Leads
 			m.lead.tell()
-			m.log.Info("which node works for all has changed", "this", leads)
+			m.log.Info("which node works for all has changed", "this", led)
 		}
-		setPart(max(1, len(node.Live())))
+		setPart(max(1, v.Live))
 	}
 }
 

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"time"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/config"
@@ -22,17 +21,16 @@ func alike(cfg *config.Config) map[string]string {
 // would join again. size is that of the database.
 func (m *member) vitals(question []byte, size int64) []byte {
 	node := m.node.Load()
-	applied, _ := node.Applied()
+	view := node.View()
 	v := doctor.Node{
-		ID: m.me.Node.String(), Name: m.name, Program: m.version, Leads: node.Leads(), Applied: applied, Hashes: cluster.Hashes(node),
+		ID: m.me.Node.String(), Name: m.name, Program: m.version, Leads: view.Leads, Applied: view.Applied, Hashes: cluster.Hashes(node),
 		Clock: m.machine(), Doubted: !m.clock.Trusts(m.machine()), Settings: m.settings, Free: freeBytes(m.dir), Size: size,
 	}
 	if err := node.Err(); err != nil {
 		v.Trouble = err.Error()
 	}
-	log := node.Clock()
-	for _, one := range node.Members() {
-		v.Members = append(v.Members, doctor.Member{ID: one.ID.String(), Name: one.Name, Heard: max(0, log.Sub(one.Heard)).Round(time.Millisecond).Seconds()})
+	for _, one := range view.Members {
+		v.Members = append(v.Members, doctor.Member{ID: one.ID.String(), Name: one.Name, Heard: seconds(one.Heard)})
 	}
 	m.tellRead(question, &v)
 	return v.Answer()

@@ -1,9 +1,9 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"engramd/internal/relay/cluster"
@@ -32,8 +32,10 @@ func (m *member) join(ctx context.Context, cfg *config.Config, s *sqlite.Store, 
 	if err := m.begun(state != nil); err != nil {
 		return err
 	}
-	if err := within(ctx, m.conn.Bounds, place, boundsTime); err != nil {
-		return err
+	if state == nil { // every log begins with what engramd cluster init said
+		if _, last, err := m.conn.Bounds(ctx); err != nil || last == 0 {
+			return cmp.Or(err, errors.New("the log is empty: engramd cluster init was interrupted; engramd cluster leave, and then init once more"))
+		}
 	}
 	shared, text := cfg, place.Configuration
 	if text != "" { // the options that all nodes share are as the cluster says
@@ -100,36 +102,4 @@ func (m *member) begun(executed bool) error {
 		return errors.New("the database has executed nothing of the log, and this node had: it was lost or replaced; engramd cluster rejoin has it join again")
 	}
 	return nil
-}
-
-// boundsTime is for how long the log may end too early: a server that was just
-// elected can be behind. boundsEvery is how often it is asked.
-const (
-	boundsTime  = 10 * time.Second
-	boundsEvery = 250 * time.Millisecond
-)
-
-// within refuses a database that the log does not continue. Every log begins with
-// what engramd cluster init said.
-func within(ctx context.Context, bounds func(context.Context) (first, last uint64, err error), place cluster.Place, patience time.Duration) error {
-	for began := time.Now(); ; {
-		first, last, err := bounds(ctx)
-		switch late := time.Since(began) >= patience; {
-		case err != nil:
-			return err
-		case place.At.Number+1 < first:
-			return fmt.Errorf("the database has executed up to message %d, and the log begins at %d: %w; engramd cluster rejoin has it join again", place.At.Number, first, cluster.ErrTrimmed)
-		case max(place.At.Number, 1) <= last:
-			return nil
-		case late && last == 0 && place.At.Number == 0:
-			return errors.New("the log is empty: engramd cluster init was interrupted; engramd cluster leave, and then init once more")
-		case late:
-			return fmt.Errorf("%w: it has executed up to message %d, and the log ends at %d: it is another log, or servers lost what they had acknowledged", cluster.ErrAhead, place.At.Number, last)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(boundsEvery):
-		}
-	}
 }

@@ -54,11 +54,10 @@ func (m *member) orders() []control.Order {
 			if node == nil {
 				return nil, errNotClustered
 			}
-			id, err := removable(a, node.Members(), node.Live(), m.me.Node)
-			if err == nil {
-				if _, version := node.Configuration(); version < 2 { // others could not read it
-					err = errors.New("this is known from version 2 of the cluster on: engramd cluster raise 2")
-				}
+			v := node.View()
+			id, err := removable(a, v.Members, m.me.Node)
+			if err == nil && v.Version < 2 { // others could not read it
+				err = errors.New("this is known from version 2 of the cluster on: engramd cluster raise 2")
 			}
 			if err != nil {
 				return nil, err
@@ -70,11 +69,12 @@ func (m *member) orders() []control.Order {
 }
 
 // removable returns the member that is meant by a name, or an id.
-func removable(a orders.RemoveArgs, members, live []cluster.Member, own cluster.NodeID) (id cluster.NodeID, err error) {
+func removable(a orders.RemoveArgs, members []cluster.Member, own cluster.NodeID) (id cluster.NodeID, err error) {
 	var ids []string
+	live := false
 	for _, one := range members {
 		if one.Name == a.Node || one.ID.String() == a.Node {
-			id, ids = one.ID, append(ids, one.ID.String())
+			id, ids, live = one.ID, append(ids, one.ID.String()), one.Live
 		}
 	}
 	switch {
@@ -84,7 +84,7 @@ func removable(a orders.RemoveArgs, members, live []cluster.Member, own cluster.
 		return id, fmt.Errorf("%d members are called %q: say which by its id: %s", len(ids), a.Node, strings.Join(ids, ", "))
 	case id == own:
 		return id, errors.New("this is the node that you ask: stop it, and engramd cluster leave takes it out")
-	case !a.Live && slices.ContainsFunc(live, func(one cluster.Member) bool { return one.ID == id }):
+	case !a.Live && live:
 		return id, fmt.Errorf("%s runs: stop it, and engramd cluster leave there takes it out; with --yes it ends, and must join again", a.Node)
 	}
 	return id, nil
@@ -101,12 +101,11 @@ func (m *member) proposed(text string) (cluster.Configure, error) {
 	if node == nil {
 		return cluster.Configure{}, errNotClustered
 	}
-	now, _ := node.Configuration()
 	next, err := config.WithShared(config.Default(), text)
 	if err != nil {
 		return cluster.Configure{}, err
 	}
-	if fixed := fixedIn(next, now); len(fixed) > 0 {
+	if fixed := fixedIn(next, node.View().Shared); len(fixed) > 0 {
 		return cluster.Configure{}, fmt.Errorf("%s cannot change while nodes run: leave and begin again (docs/cluster.md)", strings.Join(fixed, ", "))
 	}
 	live, err := wiring.DaemonLive(next)
@@ -126,42 +125,32 @@ func fixedIn(next *config.Config, now string) (fixed []string) {
 
 // figures are read at every scrape.
 func (m *member) figures() metrics.Cluster {
-	node := m.node.Load()
-	applied, _ := node.Applied()
-	same := node.Comparison()
+	v := m.node.Load().View()
 	return metrics.Cluster{
-		Applied: float64(applied), Commands: float64(same.Commands), HashCompared: float64(same.Compared), Differing: float64(len(same.Differing)), Members: float64(len(node.Members())),
-		LiveMembers: float64(len(node.Live())), Leads: node.Leads(),
+		Applied: float64(v.Applied), Commands: float64(v.Commands), HashCompared: float64(v.Compared), Differing: float64(len(v.Differing)), Members: float64(len(v.Members)),
+		LiveMembers: float64(v.Live), Leads: v.Leads,
 	}
 }
 
 // report is this node's part of engramd status.
 func (m *member) report() *status.Cluster {
-	node := m.node.Load()
-	applied, _ := node.Applied()
+	v := m.node.Load().View()
 	end, offset := m.metrics.ClusterLog.ClusterSeen()
-	_, version := node.Configuration()
-	same := node.Comparison()
 	r := &status.Cluster{
-		Name: m.name, Applied: applied, LogEnd: max(end, applied), Commands: same.Commands, Compared: same.Compared, Leads: node.Leads(),
-		Differing: same.Differing, Clock: offset.Seconds(), Version: version,
+		Name: m.name, Applied: v.Applied, LogEnd: max(end, v.Applied), Commands: v.Commands, Compared: v.Compared, Leads: v.Leads,
+		Differing: v.Differing, Clock: offset.Seconds(), Version: v.Version,
 	}
-	if err := node.Err(); err != nil {
+	if err := m.node.Load().Err(); err != nil {
 		r.Why = err.Error()
 	}
-	live := map[string]bool{}
-	for _, one := range node.Live() {
-		live[one.ID.String()] = true
-	}
-	leader, now := node.Leader(), node.Clock()
-	for _, one := range node.Members() {
-		r.Members = append(r.Members, status.Member{
-			Name: one.Name, Version: one.Version, Heard: max(0, now.Sub(one.Heard)).Round(time.Millisecond).Seconds(), Durable: one.Durable,
-			Live: live[one.ID.String()], Leads: one.ID == leader,
-		})
+	for _, one := range v.Members {
+		r.Members = append(r.Members, status.Member{Name: one.Name, Version: one.Version, Heard: seconds(one.Heard), Durable: one.Durable, Live: one.Live, Leads: one.Leads})
 	}
 	return r
 }
+
+// seconds are a duration for people.
+func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
 // errStarting means that there is nothing to tell yet.
 var errStarting = errors.New("the daemon is starting")

@@ -159,7 +159,7 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 		if c.renewing {
 			return c.renew()
 		}
-		return c.alone(func(*engine.DirLock) error { return c.init(ctx) })
+		return c.alone(func() error { return c.init(ctx) })
 	case "token":
 		return c.token(ctx)
 	case "join", "rejoin":
@@ -167,21 +167,21 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return c.alone(func(*engine.DirLock) error {
+		return c.alone(func() error {
 			if text != "" && c.verb == "join" {
 				return c.admit(ctx, text)
 			}
 			return c.join(ctx)
 		})
 	case "leave":
-		return c.alone(func(*engine.DirLock) error {
+		return c.alone(func() error {
 			if err := c.leave(ctx); err != nil {
 				return err
 			}
 			return membership.Over(c.cfg.Data)
 		})
 	case "void":
-		return c.alone(func(*engine.DirLock) error { return c.void(ctx) })
+		return c.alone(func() error { return c.void(ctx) })
 	case "doctor":
 		return c.doctor(ctx)
 	case "recover":
@@ -193,7 +193,7 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 }
 
 // alone does work while nobody else has the data folder.
-func (c *clusterCommand) alone(work func(*engine.DirLock) error) (err error) {
+func (c *clusterCommand) alone(work func() error) (err error) {
 	if err := engine.PrepareDir(c.cfg.Data); err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (c *clusterCommand) alone(work func(*engine.DirLock) error) (err error) {
 	if err != nil || done != nil && done.Command == own {
 		return err
 	}
-	return work(lock)
+	return work()
 }
 
 // dial connects to the log.
@@ -263,9 +263,7 @@ func nodeFiles(dir string) []string {
 // join fetches another node's database. Whoever joins again has what was there kept.
 func (c *clusterCommand) join(ctx context.Context) error {
 	dir := c.cfg.Data
-	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb, Resumed: func(bytes int64) {
-		fmt.Fprintf(c.Stdout, "%d bytes of the database are here already: the rest is fetched\n", bytes)
-	}}
+	j := membership.Joining{Dir: dir, Command: "engramd cluster " + c.verb}
 	if c.verb == "rejoin" {
 		j.Aside = membership.Aside()
 	} else {
@@ -283,8 +281,15 @@ func (c *clusterCommand) join(ctx context.Context) error {
 	if err := conn.Check(ctx); err != nil {
 		return err
 	}
+	if here := j.Here(); here > 0 {
+		fmt.Fprintf(c.Stdout, "%d bytes of the database are here already: the rest is fetched\n", here)
+	}
 	j.Conn = conn
-	id, place, err := j.Join(ctx)
+	place, err := j.Fetch(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := j.Place(place)
 	if err != nil {
 		return err
 	}

@@ -165,14 +165,17 @@ func (c *clusterCommand) beginOrJoin(ctx context.Context, halt *membership.Halt)
 	join := membership.Joining{
 		Conn: r.conn, Dir: c.cfg.Data, Command: membership.Recovering, Aside: filepath.Base(engine.File(c.cfg.Data)) + ".before-recover-" + now,
 	}
-	_, err = join.Fetch(ctx)
+	place, err := join.Fetch(ctx)
 	switch {
 	case err == nil:
-		return r.join(ctx, join, own, append(others, own))
-	case errors.Is(err, jetstream.ErrNoPeer):
-		return r.begin(ctx, id, own, others)
+		return r.join(ctx, join, place, own, append(others, own))
+	case !errors.Is(err, jetstream.ErrNoPeer):
+		return err
 	}
-	return err
+	if err := join.Drop(); err != nil {
+		return err
+	}
+	return r.begin(ctx, id, own, others)
 }
 
 // begin begins the cluster again from this node.
@@ -217,7 +220,7 @@ func (r *recovering) begin(ctx context.Context, id membership.Identity, own look
 }
 
 // join makes this one a node of the others, that work.
-func (r *recovering) join(ctx context.Context, join membership.Joining, own looked, all []looked) error {
+func (r *recovering) join(ctx context.Context, join membership.Joining, place cluster.Place, own looked, all []looked) error {
 	err := r.compare(ctx, own, all)
 	if err == nil {
 		err = r.choose("keep this database in " + join.Aside + ", and join the nodes that work?")
@@ -225,7 +228,7 @@ func (r *recovering) join(ctx context.Context, join membership.Joining, own look
 	if err = errors.Join(err, r.close()); err != nil {
 		return errors.Join(err, join.Drop())
 	}
-	id, place, err := join.Place(ctx)
+	id, err := join.Place(place)
 	if err != nil {
 		return err
 	}

@@ -25,68 +25,79 @@ type Joining struct {
 	Dir     string
 	Command string // that a person runs again if it was interrupted
 	Again   int64  // the node that was here joins again by itself now, in Unix seconds; 0 if a person does it
-	// Aside is the folder in Dir for what is there, but for keys and snapshots.
-	Aside   string
-	Resumed func(bytes int64) // a copy that was begun before goes on; nil for nobody
-	// Fits refuses a database; nil takes any.
-	Fits func(cluster.Place) error
+	Aside   string // the folder in Dir for what is there, but for keys and snapshots
 }
 
-// Recovering is the command of a node that has halted, and joins those that work.
-const Recovering = "engramd cluster recover"
+// Commands that join: of a node that has halted, and joins those that work, and of one
+// that joins again by itself.
+const (
+	Recovering = "engramd cluster recover"
+	Serving    = "engramd serve"
+)
 
 // JoiningFile is where a database is that was fetched.
 func JoiningFile(dir string) string { return engine.File(dir) + ".joining" }
 
-// Serving is the command of a node that joins again by itself.
-const Serving = "engramd serve"
-
 // Aside names the folder for what a node had before it joined again.
 func Aside() string { return ".struck-" + time.Now().UTC().Format("20060102T150405.000Z") }
 
-// Join fetches a database, and puts it into its place.
-func (j Joining) Join(ctx context.Context) (id Identity, place cluster.Place, err error) {
-	if _, err := j.Fetch(ctx); err != nil {
-		return id, place, err
-	}
-	return j.Place(ctx)
-}
+// mostCopies is how often a copy is begun at a time.
+const mostCopies = 4
 
-// Fetch fetches a database into JoiningFile. A journal says so: interrupted, it is called
-// again.
+// Fetch fetches a copy of which the log goes on into JoiningFile, and goes on with one
+// that was begun. A journal says so: interrupted, it is called again.
 func (j Joining) Fetch(ctx context.Context) (place cluster.Place, err error) {
 	work, err := journal.Read(j.Dir)
-	if err == nil && (work == nil || work.Command != j.Command) {
-		work = &journal.Journal{Command: j.Command}
-		err = work.Write(j.Dir)
-	}
 	if err != nil {
 		return place, err
 	}
-	return j.fetch(ctx, work)
+	if work == nil || work.Command != j.Command {
+		work = &journal.Journal{Command: j.Command}
+	}
+	for range mostCopies {
+		if work.Copy == "" {
+			if work.Copy, err = j.Conn.Begin(ctx); err == nil {
+				err = errors.Join(j.Drop(), work.Write(j.Dir))
+			}
+			if err != nil {
+				return place, err
+			}
+		}
+		if err = j.copy(ctx, work.Copy); err == nil {
+			if place, err = PlaceOf(ctx, engine.Options{Path: JoiningFile(j.Dir)}); err != nil {
+				return place, errors.Join(err, j.Drop())
+			}
+			first, _, e := j.Conn.Bounds(ctx)
+			if e != nil || place.At.Number+1 >= first {
+				return place, e
+			}
+			err = cluster.ErrTrimmed
+		} else if !errors.Is(err, jetstream.ErrTransfer) {
+			return place, err
+		}
+		work.Copy = ""
+	}
+	return place, err
 }
 
-// Place has what was fetched take the place of what is there. Interrupted, it is finished
-// by journal.Finish.
-func (j Joining) Place(ctx context.Context) (id Identity, place cluster.Place, err error) {
-	if place, err = PlaceOf(ctx, engine.Options{Path: j.temp()}); err != nil {
-		return id, place, err
-	}
+// Place has what was fetched, which stands at a place, take the place of what is there.
+// Interrupted, it is finished by journal.Finish.
+func (j Joining) Place(place cluster.Place) (id Identity, err error) {
 	id = Identity{Cluster: place.Cluster, Again: j.Again}
 	_, _ = rand.Read(id.Node[:]) // which never fails
 	work := &journal.Journal{Command: j.Command}
-	if work.Moves, err = j.moves(id, filepath.Base(j.temp())); err == nil {
+	if work.Moves, err = j.moves(id, filepath.Base(JoiningFile(j.Dir))); err == nil {
 		err = work.Write(j.Dir)
 	}
 	if err == nil {
 		_, err = journal.Finish(j.Dir)
 	}
-	return id, place, err
+	return id, err
 }
 
 // Drop forgets what was fetched.
 func (j Joining) Drop() error {
-	err := os.Remove(j.temp())
+	err := os.Remove(JoiningFile(j.Dir))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
 	}
@@ -95,65 +106,18 @@ func (j Joining) Drop() error {
 
 // Here is how much of a database is here already.
 func (j Joining) Here() int64 {
-	info, err := os.Stat(j.temp())
+	info, err := os.Stat(JoiningFile(j.Dir))
 	if err != nil {
 		return 0
 	}
 	return info.Size()
 }
 
-func (j Joining) temp() string { return JoiningFile(j.Dir) }
-
-// mostCopies is how often a copy is begun at a time.
-const mostCopies = 4
-
-// fetch fetches a copy of which the log goes on, and goes on with one that was begun.
-func (j Joining) fetch(ctx context.Context, work *journal.Journal) (place cluster.Place, err error) {
-	for n := 0; n < mostCopies; n++ {
-		if n > 0 || work.Copy == "" {
-			from, err := j.Conn.Begin(ctx)
-			if err != nil && work.Copy == "" {
-				return place, errors.Join(err, journal.Drop(j.Dir))
-			}
-			if err != nil {
-				return place, err
-			}
-			if err := os.Remove(j.temp()); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return place, err
-			}
-			work.Copy = from
-			if err := work.Write(j.Dir); err != nil {
-				return place, err
-			}
-		}
-		if err = j.copy(ctx, work.Copy); errors.Is(err, jetstream.ErrTransfer) {
-			continue
-		} else if err != nil {
-			return place, err
-		}
-		if place, err = PlaceOf(ctx, engine.Options{Path: j.temp()}); err == nil && j.Fits != nil {
-			err = j.Fits(place)
-		}
-		if err != nil {
-			return place, errors.Join(err, j.Drop())
-		}
-		first, _, e := j.Conn.Bounds(ctx)
-		if e != nil || place.At.Number+1 >= first {
-			return place, e
-		}
-		err = cluster.ErrTrimmed
-	}
-	return place, err
-}
-
 // copy goes on with a copy.
 func (j Joining) copy(ctx context.Context, from string) (err error) {
-	f, err := os.OpenFile(j.temp(), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(JoiningFile(j.Dir), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
-	}
-	if here := j.Here(); here > 0 && j.Resumed != nil {
-		j.Resumed(here)
 	}
 	if err = j.Conn.Fetch(ctx, from, f); err == nil {
 		err = f.Sync()

@@ -24,7 +24,7 @@ func TestJoinAgainKilledAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		id := Identity{Cluster: [16]byte{1}, Node: [8]byte{2}, Again: 1800000000}
-		moves, err := Joining{Dir: dir, Aside: ".struck-x", Again: id.Again}.moves(id, "engramd.db.joining")
+		moves, err := Joining{Dir: dir, Command: Serving, Aside: ".struck-x", Again: id.Again}.moves(id, "engramd.db.joining")
 		if err != nil || len(moves) != 6 {
 			t.Fatal(moves, err)
 		}
