@@ -176,22 +176,28 @@ func word(i int) string {
 // that the first of them answer.
 func keep(t *testing.T, m *machine, n int) []string {
 	t.Helper()
+	events, questions := memories(n, "")
+	keepEvents(t, m, "ws://127.0.0.1:1/", events)
+	return questions
+}
+
+// keepEvents makes the machine's local copy of what a relay has.
+func keepEvents(t *testing.T, m *machine, relay string, events []*nostr.Event) {
+	t.Helper()
 	agent, owner := relaytest.Agent(), relaytest.Owner()
 	kept, err := localcopy.Open(t.Context(), localcopy.Pair{Agent: agent.Pub, Owner: owner.Pub, Conversation: relaytest.ConversationKey(agent, owner.Pub)},
 		localcopy.Options{Dir: filepath.Join(filepath.Dir(m.project), "cache", "engramd")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	events, questions := memories(n, "")
 	for some := range slices.Chunk(events, 500) {
-		if _, err := kept.Put(t.Context(), "ws://127.0.0.1:1/", some); err != nil {
+		if _, err := kept.Put(t.Context(), relay, some); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := kept.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return questions
 }
 
 // memories makes n memories, and questions that the first of them answer. head
