@@ -41,6 +41,11 @@ type Sealing struct {
 	// Rand is a cryptographic source, crypto/rand.Reader as a rule. It may be
 	// nil where Nonce is given.
 	Rand io.Reader
+	// Sign signs the id for Author, the public key of Secret, in place of btcec, which
+	// unpacks a table first. It returns what BIP-340's "Default Signing" gives with aux,
+	// and whose signature that is. Without both it is btcec.
+	Sign   func(secret, id, aux *[32]byte) (key [32]byte, sig [64]byte, ok bool) `json:"-"`
+	Author string
 	// Alt adds the alt tag with AltText.
 	Alt bool
 	// Commit adds the tag that commits to the payload's message keys.
@@ -111,7 +116,7 @@ func Seal(k ConversationKey, b Body, s Sealing) (*nostr.Event, error) {
 		}
 		ev.Tags = append(ev.Tags, tag)
 	}
-	if err := sign(ev, s.Secret, aux); err != nil {
+	if err := s.sign(ev, aux); err != nil {
 		return nil, err
 	}
 	return ev, nil
@@ -124,9 +129,11 @@ func (s *Sealing) address(k ConversationKey, slug Slug) (string, error) {
 	if !ok || !IsProposalID(id) {
 		return k.Address(slug), nil
 	}
-	author, err := nostr.GetPublicKey(s.Secret)
-	if err != nil {
-		return "", fmt.Errorf("%w: the secret key has no public key", ErrKey)
+	author, err := s.Author, error(nil)
+	if author == "" {
+		if author, err = nostr.GetPublicKey(s.Secret); err != nil {
+			return "", fmt.Errorf("%w: the secret key has no public key", ErrKey)
+		}
 	}
 	return ProposalAddress(author, s.Owner, id)
 }
@@ -170,7 +177,23 @@ func (s *Sealing) tags(d string) nostr.Tags {
 	return tags
 }
 
-// sign sets pubkey, id and signature. It does not use go-nostr's Sign, which
+// sign sets pubkey, id and signature.
+func (s *Sealing) sign(ev *nostr.Event, aux [32]byte) error {
+	raw, err := hex.DecodeString(s.Secret)
+	if s.Sign == nil || s.Author == "" || err != nil || len(raw) != 32 {
+		return sign(ev, s.Secret, aux)
+	}
+	ev.PubKey = s.Author
+	id := sha256.Sum256(ev.Serialize())
+	key, sig, ok := s.Sign((*[32]byte)(raw), &id, &aux)
+	if !ok || hex.EncodeToString(key[:]) != s.Author {
+		return fmt.Errorf("%w: the secret key is not the author's", ErrKey)
+	}
+	ev.ID, ev.Sig = hex.EncodeToString(id[:]), hex.EncodeToString(sig[:])
+	return nil
+}
+
+// sign does not use go-nostr's Sign, which
 // leaves aux out, or draws it itself, depending on how it is built: 32 zero
 // bytes of aux are not the same as none (BIP-340, "Default Signing").
 func sign(ev *nostr.Event, secret string, aux [32]byte) error {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/btcsuite/btcd/btcec/v2"
+	"github.com/btcsuite/btcd/btcec/v2/schnorr"
 	"github.com/nbd-wtf/go-nostr"
 )
 
@@ -119,5 +121,35 @@ func TestAgentMayOwnItself(t *testing.T) {
 	r, err := p.head(Core, ev)
 	if text, ok := r.Text(); err != nil || text != "mine" || !ok {
 		t.Errorf("%q, %v, %v", text, ok, err)
+	}
+}
+
+// TestSealBy: who signs in btcec's place makes the same event, byte for byte, for the author
+// that is named, and for no other.
+func TestSealBy(t *testing.T) {
+	p := newPair(t, 1, 2)
+	k, body, owner := p.key, memory(t, "mem/boats", "painted in spring"), p.owner
+	s := Sealing{Secret: p.secret, Owner: owner, CreatedAt: 1_800_000_000, Nonce: [32]byte{1}, Aux: &[32]byte{2}}
+	want, err := Seal(k, body, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var signed int
+	s.Author, s.Sign = want.PubKey, func(secret, id, aux *[32]byte) (key [32]byte, sig [64]byte, ok bool) {
+		signed++
+		private, public := btcec.PrivKeyFromBytes(secret[:])
+		made, err := schnorr.Sign(private, id[:], schnorr.CustomNonce(*aux))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [32]byte(schnorr.SerializePubKey(public)), [64]byte(made.Serialize()), true
+	}
+	got, err := Seal(k, body, s)
+	if err != nil || !reflect.DeepEqual(got, want) || signed != 1 {
+		t.Errorf("%v, %v after %d signatures, want %v", got, err, signed, want)
+	}
+	s.Author = owner
+	if _, err := Seal(k, body, s); !errors.Is(err, ErrKey) {
+		t.Errorf("the event of another author: %v", err)
 	}
 }

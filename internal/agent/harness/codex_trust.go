@@ -4,14 +4,14 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"engramd/internal/platform/pattern"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
 // capital begins a word in the name of an event.
-var capital = regexp.MustCompile(`\B[A-Z]`)
+var capital = pattern.Later(`\B[A-Z]`)
 
 // codexPlugin reports whether our plugin is in Codex's settings.
 func codexPlugin(config map[string]any) bool {
@@ -33,7 +33,7 @@ func untrusted(fsys Reader, folder string) (events []string) {
 	d, plugin := parsed(fsys, path), codexPlugin(config)
 	parts, _ := nested(Entry{Binary: "/engramctl"}, posix, "codex", codexEvents) // that path can be written
 	for _, p := range parts {
-		event := strings.ToLower(capital.ReplaceAllString(p.path[1], "_$0"))
+		event := strings.ToLower(capital().ReplaceAllString(p.path[1], "_$0"))
 		if plugin && !trusts(pluginName+":hooks/codex.json:"+event+":0:0", "") {
 			events = append(events, p.label)
 		}

@@ -1,8 +1,8 @@
 package harness
 
 import (
+	"engramd/internal/platform/pattern"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -13,7 +13,7 @@ const passLine = `echo '{"behavior":"allow"}'`
 
 // passForm is what ours is asked for: some tools of a server of ours, whose name has
 // characters at its end.
-var passForm = regexp.MustCompile(`^` + entryName + `-[a-z0-9]{4}/\(([a-z_|]+)\)$`)
+var passForm = pattern.Later(`^` + entryName + `-[a-z0-9]{4}/\(([a-z_|]+)\)$`)
 
 // copilot is GitHub's Copilot CLI: servers in mcp-config.json, and a file of hooks that
 // lies beside others'. It keeps permissions for single folders only, so that what runs
@@ -68,7 +68,7 @@ func pass(e Entry, want bool) part {
 		label: "permissions", path: []string{"hooks", "permissionRequest"}, optional: true, without: !want,
 		value: object{{"matcher", e.Name + "/(" + strings.Join(e.Free, "|") + ")"}, {"command", passLine}},
 		claim: func(d *document, n *node) (claim, run) {
-			return map[bool]claim{true: ours}[passForm.MatchString(d.string(n.member("matcher"))) && d.string(n.member("command")) == passLine && len(n.kids) == 2], run{}
+			return map[bool]claim{true: ours}[passForm().MatchString(d.string(n.member("matcher"))) && d.string(n.member("command")) == passLine && len(n.kids) == 2], run{}
 		},
 	}
 }

@@ -1,14 +1,14 @@
 package harness
 
 import (
-	"regexp"
+	"engramd/internal/platform/pattern"
 	"slices"
 	"strings"
 )
 
 // grantForm is what Claude Code calls ours in its permissions. Only those of a server
 // with characters at its end are ours: others a person wrote.
-var grantForm = regexp.MustCompile(`^mcp__` + entryName + `-[a-z0-9]{4}__[a-z_]+$`)
+var grantForm = pattern.Later(`^mcp__` + entryName + `-[a-z0-9]{4}__[a-z_]+$`)
 
 // grant is Claude Code's name of a server's tool.
 func grant(server, tool string) string { return "mcp__" + server + "__" + tool }
@@ -22,7 +22,7 @@ const fewestGrants = 3
 // as it is there; a switch that a person set stays.
 func choicesOf(fsys Reader, settings string, e Entry) []part {
 	grants := part{label: "permissions", path: []string{"permissions", "allow"}, keep: lines{}, optional: true, claim: func(d *document, n *node) (claim, run) {
-		return map[bool]claim{true: ours}[grantForm.MatchString(d.string(n))], run{}
+		return map[bool]claim{true: ours}[grantForm().MatchString(d.string(n))], run{}
 	}}
 	mute := part{label: "builtin-memory", name: autoMemory, value: off{}, without: true, optional: true, claim: func(d *document, n *node) (claim, run) {
 		return map[bool]claim{true: ours}[string(d.src[n.s:n.e]) == "false" && strings.HasSuffix(string(d.src[:n.s]), ":  ")], run{}

@@ -238,7 +238,7 @@ func (d *document) mean(n *node) any {
 	case '[':
 		var all []any
 		for _, k := range n.kids {
-			if text := string(d.src[k.v.s:k.v.e]); !hookWords.MatchString(text) && !grantForm.MatchString(strings.Trim(text, `"`)) && !strings.Contains(text, "{\\\"behavior") {
+			if text := string(d.src[k.v.s:k.v.e]); !hookWords().MatchString(text) && !grantForm().MatchString(strings.Trim(text, `"`)) && !strings.Contains(text, "{\\\"behavior") {
 				all = append(all, d.mean(k.v))
 			}
 		}

@@ -1,8 +1,8 @@
 package harness
 
 import (
+	"engramd/internal/platform/pattern"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,12 +22,12 @@ const (
 const failSafe = " || exit 0"
 
 var (
-	word  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	plain = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-]+$`)
+	word  = pattern.Later(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+	plain = pattern.Later(`^[A-Za-z0-9_@%+:,./-]+$`)
 	// hookLine is a line as hookCommand writes it, or did without its end.
-	hookLine = regexp.MustCompile(`^(?:cmd /d /c ")?('(?:[^']|'\\'')+'|"[^"]+"|[^\s"'|&;<>]+)` +
+	hookLine = pattern.Later(`^(?:cmd /d /c ")?('(?:[^']|'\\'')+'|"[^"]+"|[^\s"'|&;<>]+)` +
 		`(?: --profile ([A-Za-z0-9._-]+))? hook ([a-z-]+) --harness ([a-z]+)(?: \|\| exit 0)?"?$`)
-	hookWords = regexp.MustCompile(`\bhook\s+[a-z-]+\s+--harness\b`)
+	hookWords = pattern.Later(`\bhook\s+[a-z-]+\s+--harness\b`)
 )
 
 // hookCommand is the line that a harness runs at an event.
@@ -52,7 +52,7 @@ func quotePath(sh shell, path string) (string, error) {
 	move := fmt.Errorf("engramctl's path %q cannot be written into a line for this harness's shell; move it to a folder whose path has only letters, digits and -_./", path)
 	switch sh {
 	case posix:
-		if plain.MatchString(path) && !strings.HasPrefix(path, "-") {
+		if plain().MatchString(path) && !strings.HasPrefix(path, "-") {
 			return path, nil
 		}
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'", nil
@@ -65,7 +65,7 @@ func quotePath(sh shell, path string) (string, error) {
 	}
 	// Codex hands the line to cmd as one quoted argument, and Cursor's stands in
 	// quotation marks already: others within do not survive.
-	if !plain.MatchString(strings.ReplaceAll(path, `\`, "/")) || strings.Contains(path, "%") {
+	if !plain().MatchString(strings.ReplaceAll(path, `\`, "/")) || strings.Contains(path, "%") {
 		return "", move
 	}
 	return path, nil
@@ -73,10 +73,10 @@ func quotePath(sh shell, path string) (string, error) {
 
 // readLine says whether a line is ours, and what it runs.
 func readLine(line, event, harness string) (claim, run) {
-	if !hookWords.MatchString(line) {
+	if !hookWords().MatchString(line) {
 		return foreign, run{}
 	}
-	m := hookLine.FindStringSubmatch(line)
+	m := hookLine().FindStringSubmatch(line)
 	if m == nil {
 		return edited, run{}
 	}

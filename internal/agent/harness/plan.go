@@ -202,7 +202,7 @@ func checked(r Roots, e Entry) (Entry, error) {
 	if !isProgram(e.Binary) {
 		return e, fmt.Errorf("the program %q is not called engramctl, and its entries could not be told from others'; rename it", e.Binary)
 	}
-	if e.Tools != DefaultTools && !oneTool.MatchString(e.Tools) || e.Profile != "" && !word.MatchString(e.Profile) {
+	if e.Tools != DefaultTools && !oneTool().MatchString(e.Tools) || e.Profile != "" && !word().MatchString(e.Profile) {
 		return e, fmt.Errorf("the profile %q or the tools %q hold characters that settings cannot carry; letters, digits, dot, hyphen and underscore can", e.Profile, e.Tools)
 	}
 	if strings.ContainsFunc(e.Binary, func(c rune) bool { return c < ' ' || c == 0x7f || c == '\ufffd' }) {

@@ -2,8 +2,8 @@ package harness
 
 import (
 	"crypto/rand"
+	"engramd/internal/platform/pattern"
 	"path/filepath"
-	"regexp"
 	"strings"
 )
 
@@ -21,13 +21,13 @@ const pluginName = "engram@engramd"
 const destroys = "memory_delete"
 
 // nameForm is a name of ours.
-var nameForm = regexp.MustCompile(`^` + entryName + `(-[a-z0-9]{4})?$`)
+var nameForm = pattern.Later(`^` + entryName + `(-[a-z0-9]{4})?$`)
 
 // NewName makes a name for a server.
 func NewName() string { return entryName + "-" + strings.ToLower(rand.Text()[:4]) }
 
 // NameOK reports whether a server of ours may have a name.
-func NameOK(name string) bool { return nameForm.MatchString(name) }
+func NameOK(name string) bool { return nameForm().MatchString(name) }
 
 // arguments are what engramctl is started with as an MCP server.
 func arguments(e Entry) list {
@@ -41,8 +41,8 @@ func arguments(e Entry) list {
 // toolLists are lists of what a server offers, whoever wrote them; oneTool is one
 // of one.
 var (
-	toolLists = regexp.MustCompile(`^[a-z]+(,[a-z]+)*$`)
-	oneTool   = regexp.MustCompile(`^[a-z]+$`)
+	toolLists = pattern.Later(`^[a-z]+(,[a-z]+)*$`)
+	oneTool   = pattern.Later(`^[a-z]+$`)
 )
 
 // readArguments is the reverse. Older versions wrote --tools memory, or none. A
@@ -59,8 +59,8 @@ func readArguments(command string, args []string) (claim, run) {
 	case len(args) == 1 && args[0] == "mcp":
 		r.tools = DefaultTools
 		return ours, r
-	case len(args) == 3 && args[0] == "mcp" && args[1] == "--tools" && toolLists.MatchString(args[2]):
-		if r.tools = args[2]; r.tools == DefaultTools || oneTool.MatchString(r.tools) {
+	case len(args) == 3 && args[0] == "mcp" && args[1] == "--tools" && toolLists().MatchString(args[2]):
+		if r.tools = args[2]; r.tools == DefaultTools || oneTool().MatchString(r.tools) {
 			return ours, r
 		}
 	}

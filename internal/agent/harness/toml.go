@@ -2,11 +2,11 @@ package harness
 
 import (
 	"bytes"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,11 +20,11 @@ type tomlForm struct {
 	label string
 }
 
-var tomlBlock = regexp.MustCompile(`(?m)^# >>> engram, ` + sumPlace + `[0-9a-f]{12}(?s:.*?)^# <<< engram\r?$\n?`)
+var tomlBlock = pattern.Later(`(?m)^# >>> engram, ` + sumPlace + `[0-9a-f]{12}(?s:.*?)^# <<< engram\r?$\n?`)
 
 // tomlInline is mcp_servers in one line, which no table may add to. Our decoder
 // would allow it, Codex's does not.
-var tomlInline = regexp.MustCompile(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
+var tomlInline = pattern.Later(`(?m)^[ \t]*["']?mcp_servers["']?[ \t]*=`)
 
 // codexPasses are the variables that Codex hands to the server beside HOME and PATH: those
 // by which hooks, which have them all, find the same memory and state.
@@ -86,7 +86,7 @@ func parseTOML(src []byte) (d *tomlDoc, err error) {
 	if d.values, err = tomlValues(text); err != nil {
 		return nil, err
 	}
-	d.block = tomlBlock.FindIndex(text)
+	d.block = tomlBlock().FindIndex(text)
 	asWritten, own := false, map[string]any{}
 	if d.block != nil {
 		d.block[0] += len(src) - len(text)
@@ -200,7 +200,7 @@ func (f tomlForm) install(src []byte, exists, force bool) (result, error) {
 	}
 	now, err := parseTOML(out)
 	_, taken := d.values["mcp_servers"]
-	if err != nil || taken && tomlInline.Match(src) || now.claim != ours || !reflect.DeepEqual(d.others(), now.others()) {
+	if err != nil || taken && tomlInline().Match(src) || now.claim != ours || !reflect.DeepEqual(d.others(), now.others()) {
 		return result{}, errors.New("a table [mcp_servers.engram] cannot stand at the end of this file, perhaps because mcp_servers is written in one line there; write its entries as [mcp_servers.NAME] tables and run setup again (nothing was written)")
 	}
 	return result{text: out, exists: true}, nil

@@ -3,7 +3,7 @@ package harness
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
+	"engramd/internal/platform/pattern"
 	"strings"
 )
 
@@ -17,7 +17,7 @@ type wholeFile struct {
 
 const sumPlace = "written by `engramctl setup`, checksum "
 
-var sumLine = regexp.MustCompile("(?m)" + sumPlace + "([0-9a-f]{12})\\b")
+var sumLine = pattern.Later("(?m)" + sumPlace + "([0-9a-f]{12})\\b")
 
 // summed puts the checksum in.
 func summed(text string) string {
@@ -32,7 +32,7 @@ func sum(text string) string {
 // whose reads the checksum. Line ends that an editor or git turned are no change.
 func whose(src []byte) claim {
 	text := strings.ReplaceAll(string(src), "\r\n", "\n")
-	m := sumLine.FindStringSubmatchIndex(text)
+	m := sumLine().FindStringSubmatchIndex(text)
 	if m == nil {
 		return foreign
 	}

@@ -4,10 +4,10 @@ package hooklog
 
 import (
 	"cmp"
+	"engramd/internal/platform/pattern"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +71,7 @@ func orDash(s string) string {
 }
 
 // prompted is the line of a prompt.
-var prompted = regexp.MustCompile(`^\S+ ` + string(hook.Prompt) + ` \S+ session=\S+ outcome="([a-z0-9 ]{1,40})" `)
+var prompted = pattern.Later(`^\S+ ` + string(hook.Prompt) + ` \S+ session=\S+ outcome="([a-z0-9 ]{1,40})" `)
 
 // Silent counts the last prompts, at most so many, and those of them that were not
 // answered, by the reason.
@@ -86,7 +86,7 @@ func Silent(env *cliutil.Env, most int) (why map[string]int, of int) {
 	}
 	why = map[string]int{}
 	for _, line := range slices.Backward(lines) {
-		m := prompted.FindStringSubmatch(line)
+		m := prompted().FindStringSubmatch(line)
 		if m == nil || of == most {
 			continue
 		}

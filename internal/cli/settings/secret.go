@@ -3,9 +3,9 @@ package settings
 import (
 	"cmp"
 	"encoding/hex"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/btcsuite/btcd/btcutil/bech32"
@@ -103,11 +103,11 @@ func EncodeSecret(secret string) (string, error) {
 	return text, nil
 }
 
-var secretText = regexp.MustCompile(`(?i)n(?:crypt)?sec1[02-9ac-hj-np-z]+`)
+var secretText = pattern.Later(`(?i)n(?:crypt)?sec1[02-9ac-hj-np-z]+`)
 
 // Redact takes secret keys out of a text: somebody who puts one on the command
 // line should not find it in a log as well.
-func Redact(text string) string { return secretText.ReplaceAllString(text, "[secret key]") }
+func Redact(text string) string { return secretText().ReplaceAllString(text, "[secret key]") }
 
 // PublicKey reads a public key: npub, nprofile or hex. An empty one stays
 // empty.

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,7 +31,7 @@ const (
 )
 
 // listenFlag finds the address in what a service runs.
-var listenFlag = regexp.MustCompile(`--listen=(127\.0\.0\.1:[0-9]{1,5})\b`)
+var listenFlag = pattern.Later(`--listen=(127\.0\.0\.1:[0-9]{1,5})\b`)
 
 // services is the service manager of the user.
 func services(env *cliutil.Env) service.Manager {
@@ -138,7 +139,7 @@ func (s *setup) answering(ctx context.Context, address string) error {
 // localAddress is where the local relay listens: where it did before, or at a port
 // that is free.
 func localAddress(s *setup, before string) (string, error) {
-	if m := listenFlag.FindStringSubmatch(before); m != nil {
+	if m := listenFlag().FindStringSubmatch(before); m != nil {
 		return m[1], nil
 	}
 	if len(s.old.Relays) > 0 {

@@ -2,6 +2,7 @@ package setup
 
 import (
 	"context"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,11 +22,11 @@ import (
 
 // profileName is what a profile that setup writes may be called: it stands on
 // command lines in the settings of harnesses.
-var profileName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var profileName = pattern.Later(`^[A-Za-z0-9_-]{1,64}$`)
 
 // inlineProfiles is a table that TOML does not let others add to, though our own
 // reader does.
-var inlineProfiles = regexp.MustCompile(`(?m)^[ \t]*["']?profiles["']?[ \t]*=`)
+var inlineProfiles = pattern.Later(`(?m)^[ \t]*["']?profiles["']?[ \t]*=`)
 
 // withProfile returns the text of a configuration file with what a profile says,
 // every other byte as it was: a profile that is there gets the keys that it lacks.
@@ -64,7 +65,7 @@ func withProfile(text, name string, want settings.ProfileFile) (string, error) {
 		}
 		out, done = bom+out+eol+"[profiles."+name+"]"+eol+block, true
 	}
-	if !done || inlineProfiles.MatchString(text) || !says(out, before, name, want) {
+	if !done || inlineProfiles().MatchString(text) || !says(out, before, name, want) {
 		return "", fmt.Errorf("its profiles are not tables of their own, so that setup does not change it: add to profile %q by hand\n%s", name, strings.Join(lines, "\n"))
 	}
 	return out, nil

@@ -170,7 +170,7 @@ func newSetup(env *cliutil.Env, f options, args []string) (*setup, error) {
 		}
 	}
 	s.name = cmp.Or(env.Flags.Profile, env.Vars["ENGRAM_PROFILE"], s.file.Profile, "default")
-	if !profileName.MatchString(s.name) {
+	if !profileName().MatchString(s.name) {
 		return nil, exit.Usagef("profile %q: setup writes names of letters, digits, - and _ only", s.name)
 	}
 	s.old = s.file.Profiles[s.name]

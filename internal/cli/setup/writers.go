@@ -2,9 +2,9 @@ package setup
 
 import (
 	"context"
+	"engramd/internal/platform/pattern"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,10 +23,10 @@ const localBytes = "4GiB"
 type writers struct{ owners, authors []string }
 
 // writersFlag finds them in what a service runs.
-var writersFlag = regexp.MustCompile(`--write-(owners|authors)=([0-9a-z,]+)`)
+var writersFlag = pattern.Later(`--write-(owners|authors)=([0-9a-z,]+)`)
 
 func writersIn(unit string) (w writers) {
-	for _, m := range writersFlag.FindAllStringSubmatch(unit, -1) {
+	for _, m := range writersFlag().FindAllStringSubmatch(unit, -1) {
 		if keys := strings.Split(m[2], ","); m[1] == "owners" {
 			w.owners = keys
 		} else {
@@ -70,7 +70,7 @@ func (w writers) args() (args []string) {
 // unitAt is the user's service that runs a relay, "" for none that setup wrote.
 func unitAt(env *cliutil.Env) (text, url string) {
 	text, err := fileText(services(env).File())
-	m := listenFlag.FindStringSubmatch(text)
+	m := listenFlag().FindStringSubmatch(text)
 	if err != nil || m == nil || !service.Ours(text) {
 		return "", ""
 	}

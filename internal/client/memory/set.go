@@ -11,6 +11,7 @@ import (
 	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client"
+	"engramd/internal/protocol/schnorr"
 	"engramd/internal/protocol/writerlog"
 	"engramd/nips/nipae"
 )
@@ -306,7 +307,8 @@ func (m *Memory) After(last int64) (int64, error) { return m.c.After(last) }
 // sealAt makes the event of a body.
 func (m *Memory) sealAt(body nipae.Body, at, expires int64) (*nostr.Event, error) {
 	ev, err := client.Using(m.c.Identity(), func(secret string) (*nostr.Event, error) {
-		return nipae.Seal(m.key(), body, nipae.Sealing{Secret: secret, Owner: m.owner, CreatedAt: at, Rand: m.c.Options().Rand, Alt: true, Commit: true, Expiration: expires})
+		return nipae.Seal(m.key(), body, nipae.Sealing{Secret: secret, Owner: m.owner, CreatedAt: at, Rand: m.c.Options().Rand, Alt: true, Commit: true, Expiration: expires,
+			Sign: schnorr.Sign, Author: m.c.Identity().PubKey()})
 	})
 	if errors.Is(err, nipae.ErrTooLarge) {
 		return nil, fmt.Errorf("%w: %w", client.ErrTooLarge, err)

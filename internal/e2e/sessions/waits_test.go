@@ -124,7 +124,7 @@ func full(t *testing.T, n int) (*machine, *relaytest.Child, []string) {
 	if got := relaytest.RunBinary(t, relaytest.Build{}, nil, lines.Bytes(), "import", "--data", data, "-"); got.Code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	relay := relaytest.Start(t, relaytest.Options{Data: data, Listen: "127.0.0.1:0", Args: []string{"--limits-frames-burst", "10000000", "--limits-frames-rate", "10000000"}})
+	relay := relaytest.Start(t, relaytest.Options{Data: data, Listen: "127.0.0.1:0", Args: []string{"--limits-frames-burst", "10000000", "--limits-frames-rate", "10000000", "--limits-author-events", "1000000", "--limits-author-bytes", "10737418240"}})
 	m := newMachine(t, relay.URL)
 	keepEvents(t, m, relay.URL, events)
 	return m, relay, questions

@@ -3,7 +3,7 @@ package anthropicfiles
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
+	"engramd/internal/platform/pattern"
 	"strconv"
 	"strings"
 	"unicode"
@@ -37,7 +37,7 @@ type Path string
 func refused(format string, a ...any) error { return Errorf(KindInvalid, format, a...) }
 
 // encoded is how dots, slashes, backslashes and NUL stand in URLs.
-var encoded = regexp.MustCompile(`(?i)%(2e|2f|5c|00|25)`)
+var encoded = pattern.Later(`(?i)%(2e|2f|5c|00|25)`)
 
 // Parse reads a path as a model writes it. folder says that it can only be that of
 // a folder. The error is an *Error.
@@ -50,7 +50,7 @@ func Parse(text string) (path Path, folder bool, err error) {
 		return "", false, refused("Path %s has characters that cannot be seen", strconv.QuoteToASCII(text))
 	case !ok || rest != "" && rest[0] != '/':
 		return "", false, refused("Path must start with /memories, got: %s", text)
-	case strings.Contains(rest, `\`) || encoded.MatchString(rest):
+	case strings.Contains(rest, `\`) || encoded().MatchString(rest):
 		return "", false, refused("Path %s would escape /memories directory", text)
 	}
 	clean := Root

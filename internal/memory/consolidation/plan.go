@@ -5,9 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
@@ -141,10 +141,10 @@ func (p Plan) Identify() Plan {
 	return p
 }
 
-var planID = regexp.MustCompile(`^p-[0-9a-f]{16}$`)
+var planID = pattern.Later(`^p-[0-9a-f]{16}$`)
 
 // IsID reports whether a text has the form of a plan's id.
-func IsID(s string) bool { return planID.MatchString(s) }
+func IsID(s string) bool { return planID().MatchString(s) }
 
 // Find returns how the plan shows a unit.
 func (p Plan) Find(slug string) (Shown, bool) {

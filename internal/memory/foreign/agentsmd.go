@@ -1,8 +1,8 @@
 package foreign
 
 import (
+	"engramd/internal/platform/pattern"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -93,8 +93,8 @@ func without(text string, followed []string) string {
 }
 
 var (
-	importMark = regexp.MustCompile(`(?:^|\s)@([~./\w][^\s@,;)\]]*)`)
-	codeSpan   = regexp.MustCompile("`[^`\n]*`")
+	importMark = pattern.Later(`(?:^|\s)@([~./\w][^\s@,;)\]]*)`)
+	codeSpan   = pattern.Later("`[^`\n]*`")
 )
 
 // imports are the paths that a text imports outside of code.
@@ -105,7 +105,7 @@ func imports(text string) []string {
 		if fence.line(line) {
 			continue
 		}
-		for _, m := range importMark.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""), -1) {
+		for _, m := range importMark().FindAllStringSubmatch(codeSpan().ReplaceAllString(line, ""), -1) {
 			target := strings.TrimRight(m[1], ".:!?")
 			if len(out) < maxTargets && !slices.Contains(out, target) && (strings.Contains(target, "/") || path.Ext(target) != "") {
 				out = append(out, target)

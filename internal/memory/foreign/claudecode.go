@@ -1,9 +1,9 @@
 package foreign
 
 import (
+	"engramd/internal/platform/pattern"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -126,14 +126,14 @@ func projectOf(name string) string {
 // hook is what an index says of a file.
 type hook struct{ title, line string }
 
-var indexLine = regexp.MustCompile(`^\s*[-*]\s+\[([^\[\]]{1,300})\]\(<?([^()<>]{1,500}?)>?\)\s*(?:[—–:-]+\s*(.*))?$`)
+var indexLine = pattern.Later(`^\s*[-*]\s+\[([^\[\]]{1,300})\]\(<?([^()<>]{1,500}?)>?\)\s*(?:[—–:-]+\s*(.*))?$`)
 
 // indexed reads an index, and reports whether the text is nothing else.
 func indexed(text, dir string, hooks map[string]hook) bool {
 	only, any := true, false
 	for line := range strings.Lines(frontmatter.Parse(text).Body()) {
 		line = strings.TrimSpace(line)
-		m := indexLine.FindStringSubmatch(line)
+		m := indexLine().FindStringSubmatch(line)
 		switch {
 		case m != nil && isNote(m[2]):
 			hooks[linked(path.Join(dir, m[2]))] = hook{m[1], strings.TrimSpace(m[3])}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
+	"engramd/internal/platform/pattern"
 	"strings"
 
 	"engramd/nips/frontmatter"
@@ -159,7 +159,7 @@ func segment(name string) string {
 // names begin with, "" for nothing.
 func folderName(before, name string) string {
 	out, _ := plain(name)
-	if before+out == name && len(out) <= maxSegment && !hashEnd.MatchString(out) {
+	if before+out == name && len(out) <= maxSegment && !hashEnd().MatchString(out) {
 		return out
 	}
 	if out = cut(out, maxSegment-9); out == "" {
@@ -178,7 +178,7 @@ func foldersOf(name string) []string {
 }
 
 // hashEnd is how a name ends that has a hash.
-var hashEnd = regexp.MustCompile(`(^|-)[0-9a-f]{8}$`)
+var hashEnd = pattern.Later(`(^|-)[0-9a-f]{8}$`)
 
 // plain is a name in the letters of a slug, and whether others were lost.
 func plain(name string) (out string, lost bool) {

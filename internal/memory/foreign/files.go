@@ -2,8 +2,8 @@ package foreign
 
 import (
 	"encoding/json"
+	"engramd/internal/platform/pattern"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -43,14 +43,14 @@ func readCodex(r *reader) {
 	})
 }
 
-var rolloutLine = regexp.MustCompile(`^(thread_id|updated_at|rollout_path|cwd|git_branch|rollout_slug): ?(.*)$`)
+var rolloutLine = pattern.Later(`^(thread_id|updated_at|rollout_path|cwd|git_branch|rollout_slug): ?(.*)$`)
 
 // rollout reads the summary of a session: lines "key: value", then Markdown.
 func rollout(name, text string) *draft {
 	d := &draft{file: name, slug: []string{"rollouts", stem(name)}, kind: "episodic", bare: true, text: text}
 	d.daily(stem(name))
 	for line := range strings.Lines(text) {
-		m := rolloutLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		m := rolloutLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil {
 			break
 		}
@@ -164,11 +164,11 @@ func readObsidian(r *reader) {
 	})
 }
 
-var dayName = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})(?:$|[-_ ])`)
+var dayName = pattern.Later(`^(\d{4}-\d{2}-\d{2})(?:$|[-_ ])`)
 
 // daily makes a note with a day in its name an episode of that day.
 func (d *draft) daily(name string) {
-	if m := dayName.FindStringSubmatch(name); m != nil {
+	if m := dayName().FindStringSubmatch(name); m != nil {
 		if _, ok := frontmatter.ParseMoment(m[1]); ok {
 			d.kind, d.when = string(frontmatter.Episodic), m[1]
 		}
@@ -181,7 +181,7 @@ func firstLevel(body string) int {
 	return level(first)
 }
 
-var hashTag = regexp.MustCompile(`(?:^|\s)#([\pL_][\pL\pN_/-]{0,63})`)
+var hashTag = pattern.Later(`(?:^|\s)#([\pL_][\pL\pN_/-]{0,63})`)
 
 // inlineTags are the #tags in a text, outside of code.
 func inlineTags(body string) []string {
@@ -191,7 +191,7 @@ func inlineTags(body string) []string {
 		if fence.line(line) {
 			continue
 		}
-		for _, m := range hashTag.FindAllStringSubmatch(codeSpan.ReplaceAllString(line, ""), -1) {
+		for _, m := range hashTag().FindAllStringSubmatch(codeSpan().ReplaceAllString(line, ""), -1) {
 			out = append(out, m[1])
 		}
 	}

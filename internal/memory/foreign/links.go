@@ -1,9 +1,9 @@
 package foreign
 
 import (
+	"engramd/internal/platform/pattern"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -74,7 +74,7 @@ func (ix *index) linksIn(d *draft, body string) string {
 	return ix.rewrite(body, path.Dir(d.file))
 }
 
-var barePath = regexp.MustCompile(`(^|[\s(<])([\w.-]+(?:/[\w.-]+)*\.md)\b`)
+var barePath = pattern.Later(`(^|[\s(<])([\w.-]+(?:/[\w.-]+)*\.md)\b`)
 
 // barePaths turns paths into links, where they mean what is imported as well.
 func (ix *index) barePaths(body string) string {
@@ -82,8 +82,8 @@ func (ix *index) barePaths(body string) string {
 	fence := fencing{}
 	for line := range strings.Lines(body) {
 		if !fence.line(line) {
-			line = barePath.ReplaceAllStringFunc(line, func(found string) string {
-				m := barePath.FindStringSubmatch(found)
+			line = barePath().ReplaceAllStringFunc(line, func(found string) string {
+				m := barePath().FindStringSubmatch(found)
 				if slug := ix.find(m[2], "."); slug != "" {
 					return m[1] + "[[" + string(slug) + "]]"
 				}
@@ -97,8 +97,8 @@ func (ix *index) barePaths(body string) string {
 
 // Links of wikis, [[target#heading|alias]], and of Markdown.
 var (
-	wikiLink = regexp.MustCompile(`!?\[\[([^\[\]|#\n]{1,200})(#[^\[\]|\n]{0,200})?(\|[^\[\]\n]{0,200})?\]\]`)
-	markLink = regexp.MustCompile(`!?\[([^\[\]\n]{0,300})\]\(<?([^()<>\s]{1,500})>?(?:\s+"[^"\n]{0,300}")?\)`)
+	wikiLink = pattern.Later(`!?\[\[([^\[\]|#\n]{1,200})(#[^\[\]|\n]{0,200})?(\|[^\[\]\n]{0,200})?\]\]`)
+	markLink = pattern.Later(`!?\[([^\[\]\n]{0,300})\]\(<?([^()<>\s]{1,500})>?(?:\s+"[^"\n]{0,300}")?\)`)
 )
 
 // rewrite turns links to what is imported as well into [[slug]]. What stands
@@ -115,7 +115,7 @@ func (ix *index) rewrite(body, dir string) string {
 			continue
 		}
 		at := 0
-		for _, code := range codeSpan.FindAllStringIndex(line, -1) {
+		for _, code := range codeSpan().FindAllStringIndex(line, -1) {
 			b.WriteString(ix.rewriteLine(line[at:code[0]], dir) + line[code[0]:code[1]])
 			at = code[1]
 		}
@@ -126,8 +126,8 @@ func (ix *index) rewrite(body, dir string) string {
 
 // rewriteLine turns the links of a line without code.
 func (ix *index) rewriteLine(line, dir string) string {
-	line = wikiLink.ReplaceAllStringFunc(line, func(link string) string {
-		m := wikiLink.FindStringSubmatch(link)
+	line = wikiLink().ReplaceAllStringFunc(line, func(link string) string {
+		m := wikiLink().FindStringSubmatch(link)
 		target := strings.TrimSuffix(m[1], `\`) // as the bar is written in a table
 		slug := ix.find(target, dir)
 		if slug == "" {
@@ -135,8 +135,8 @@ func (ix *index) rewriteLine(line, dir string) string {
 		}
 		return named(strings.TrimPrefix(m[3], "|"), target, slug) + fragment(strings.TrimSuffix(m[2], `\`))
 	})
-	return markLink.ReplaceAllStringFunc(line, func(link string) string {
-		m := markLink.FindStringSubmatch(link)
+	return markLink().ReplaceAllStringFunc(line, func(link string) string {
+		m := markLink().FindStringSubmatch(link)
 		target, frag, _ := strings.Cut(m[2], "#")
 		if strings.Contains(target, ":") {
 			return link

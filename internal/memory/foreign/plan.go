@@ -1,7 +1,7 @@
 package foreign
 
 import (
-	"regexp"
+	"engramd/internal/platform/pattern"
 	"strings"
 
 	"engramd/nips/frontmatter"
@@ -162,14 +162,14 @@ func tooLarge(slug nipae.Slug, text string) string {
 // bodyOf is a text's words, as copies are found by them.
 func bodyOf(text string) string { return strings.TrimSpace(frontmatter.Parse(text).Body()) }
 
-var slugLink = regexp.MustCompile(`\[\[mem/[a-z0-9_/-]{1,251}\]\]`)
+var slugLink = pattern.Later(`\[\[mem/[a-z0-9_/-]{1,251}\]\]`)
 
 // redirect turns links to copies to where the words are.
 func redirect(text string, copies map[nipae.Slug]nipae.Slug) string {
 	if len(copies) == 0 {
 		return text
 	}
-	return slugLink.ReplaceAllStringFunc(text, func(link string) string {
+	return slugLink().ReplaceAllStringFunc(text, func(link string) string {
 		if of, ok := copies[nipae.Slug(link[2:len(link)-2])]; ok {
 			return "[[" + string(of) + "]]"
 		}

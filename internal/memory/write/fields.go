@@ -1,9 +1,9 @@
 package write
 
 import (
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -149,12 +149,12 @@ const (
 
 var (
 	// leftOut says that something stays as it is.
-	leftOut = regexp.MustCompile(`(?i)^(` + rest + `|((keep|with) )?` + which + `( ` + whatIsLeftOut + `)?|((keep|with) )?(everything|all) else|no changes|truncated) (` + stays + `)` + after + `$`)
+	leftOut = pattern.Later(`(?i)^(` + rest + `|((keep|with) )?` + which + `( ` + whatIsLeftOut + `)?|((keep|with) )?(everything|all) else|no changes|truncated) (` + stays + `)` + after + `$`)
 	// named names only what is left out, or that something is: between dots,
 	// brackets, or in a comment of code that is no heading.
-	named = regexp.MustCompile(`(?i)^((keep|with) )?(` + restOf + `|` + which + ` ` + whatIsLeftOut + `|unchanged|snip|truncated|omitted|same as before)` + after + `$`)
+	named = pattern.Later(`(?i)^((keep|with) )?(` + restOf + `|` + which + ` ` + whatIsLeftOut + `|unchanged|snip|truncated|omitted|same as before)` + after + `$`)
 	// elsewhere says in other languages that the rest stays as it is, or is left out.
-	elsewhere = regexp.MustCompile(`(?i)^(` + strings.Join([]string{
+	elsewhere = pattern.Later(`(?i)^(` + strings.Join([]string{
 		`(le )?(reste|contenu existant)( d\pL+('| la | )\pL+)? ((est|reste|demeure) )?(inchangée?|identique|tel quel)`,
 		`(der )?(rest|restliche inhalt|bisherige inhalt)( de\pL \pL+)? ((bleibt|ist) )?(unverändert|gleich|wie bisher|wie zuvor)`,
 		`(el )?(resto|contenido existente)( del?( la)? \pL+)? ((permanece|queda|sigue) )?(sin cambios|igual)`,
@@ -165,8 +165,8 @@ var (
 		`(残り|以下|既存|その他)の?(内容|部分|ファイル|コード)?は?(変更なし|省略|そのまま|同じ|同様)`,
 		`나머지( (내용|부분)[은는]?)? (변경 없음|동일|그대로|생략)`}, "|") + `)$`)
 	// onlyDots stand between brackets, alone on their line.
-	onlyDots = regexp.MustCompile(`^[\[({<（【] ?(…+|\.{3,}) ?[\])}>）】]$`)
-	bullet   = regexp.MustCompile(`^[-*+] +`)
+	onlyDots = pattern.Later(`^[\[({<（【] ?(…+|\.{3,}) ?[\])}>）】]$`)
+	bullet   = pattern.Later(`^[-*+] +`)
 )
 
 // Placeholder finds a line of a text that stands for text left out, such as
@@ -189,7 +189,7 @@ func standsFor(line string) bool {
 		return false
 	}
 	const marks = " \t.…[](){}<>/*_#-!;:%\"'`（）【】。"
-	line = bullet.ReplaceAllString(line, "")
+	line = bullet().ReplaceAllString(line, "")
 	words := strings.Trim(line, marks)
 	around := strings.Replace(line, words, "", 1)
 	marked := strings.Contains(around, "...") || strings.Contains(around, "…")
@@ -198,9 +198,9 @@ func standsFor(line string) bool {
 		marked = marked || strings.HasPrefix(stressed, mark) && !strings.HasPrefix(stressed, "[[")
 	}
 	words = strings.Join(strings.Fields(words), " ")
-	if onlyDots.MatchString(line) || marked && named.MatchString(words) {
+	if onlyDots().MatchString(line) || marked && named().MatchString(words) {
 		return true
 	}
 	marked = marked || stressed != line
-	return marked && elsewhere.MatchString(words) || (marked || strings.HasPrefix(line, "#")) && leftOut.MatchString(words)
+	return marked && elsewhere().MatchString(words) || (marked || strings.HasPrefix(line, "#")) && leftOut().MatchString(words)
 }

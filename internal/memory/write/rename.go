@@ -3,9 +3,9 @@ package write
 import (
 	"cmp"
 	"context"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -181,13 +181,13 @@ func (w *Writer) mend(ctx context.Context, out *Renamed, from, to nipae.Slug) {
 }
 
 // linked finds the [[slug]] links of a body.
-var linked = regexp.MustCompile(`\[\[(mem/[a-z0-9_/-]+)\]\]`)
+var linked = pattern.Later(`\[\[(mem/[a-z0-9_/-]+)\]\]`)
 
 // relinked returns a text with its links and relations changed; to returns the new
 // target of one, and false for one that stays.
 func (w *Writer) relinked(slug nipae.Slug, text string, to func(slug string) (string, bool)) (string, error) {
 	follow := func(body string) string {
-		return linked.ReplaceAllStringFunc(body, func(link string) string {
+		return linked().ReplaceAllStringFunc(body, func(link string) string {
 			if new, ok := to(link[2 : len(link)-2]); ok {
 				return "[[" + new + "]]"
 			}

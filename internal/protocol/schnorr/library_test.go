@@ -16,7 +16,7 @@ func TestLibraryIsLinked(t *testing.T) {
 
 // A check of a known key allocates nothing.
 func TestAllocations(t *testing.T) {
-	s := sign(t, rand.NewChaCha8([32]byte{5}))
+	s := signedBy(t, rand.NewChaCha8([32]byte{5}))
 	var keys Keys
 	if n := testing.AllocsPerRun(100, func() { keys.Verify(&s.key, &s.msg, &s.sig) }); n != 0 {
 		t.Errorf("checking a signature allocates %v times", n)

@@ -20,3 +20,18 @@ func (p *parsed) verify(msg *[32]byte, sig *[64]byte) bool {
 	s, err := schnorr.ParseSignature(sig[:])
 	return err == nil && s.Verify(msg[:], p.key)
 }
+
+func sign(key *[32]byte, sig *[64]byte, secret, msg, aux *[32]byte) bool {
+	var scalar btcec.ModNScalar
+	if scalar.SetBytes(secret) != 0 || scalar.IsZero() {
+		return false
+	}
+	own := btcec.PrivKeyFromScalar(&scalar)
+	defer own.Zero()
+	copy(key[:], schnorr.SerializePubKey(own.PubKey()))
+	made, err := schnorr.Sign(own, msg[:], schnorr.CustomNonce(*aux))
+	if err == nil {
+		copy(sig[:], made.Serialize())
+	}
+	return err == nil
+}

@@ -15,7 +15,7 @@ type signed struct {
 	sig      [64]byte
 }
 
-func sign(tb testing.TB, r *rand.ChaCha8) (s signed) {
+func signedBy(tb testing.TB, r *rand.ChaCha8) (s signed) {
 	tb.Helper()
 	var secret [32]byte
 	r.Read(secret[:])
@@ -36,7 +36,7 @@ func TestVerifyAgreesWithAnotherImplementation(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{1})
 	var keys Keys
 	for i := range 200 {
-		s := sign(t, r)
+		s := signedBy(t, r)
 		for range 2 {
 			if !keys.Verify(&s.key, &s.msg, &s.sig) || !(*Keys)(nil).Verify(&s.key, &s.msg, &s.sig) {
 				t.Fatalf("signature %d does not hold", i)
@@ -97,7 +97,7 @@ func TestVectors(t *testing.T) {
 func TestKeysThatCollide(t *testing.T) {
 	r := rand.NewChaCha8([32]byte{2})
 	var keys Keys
-	one, two := sign(t, r), sign(t, r)
+	one, two := signedBy(t, r), signedBy(t, r)
 	for range 3 {
 		for _, s := range []signed{one, two} {
 			if !keys.Verify(&s.key, &s.msg, &s.sig) {
@@ -115,7 +115,7 @@ func TestKeysThatCollide(t *testing.T) {
 
 // A key is remembered by a good signature only, and then costs no memory again.
 func TestOnlyGoodSignaturesAreRemembered(t *testing.T) {
-	s := sign(t, rand.NewChaCha8([32]byte{3}))
+	s := signedBy(t, rand.NewChaCha8([32]byte{3}))
 	var keys Keys
 	s.sig[0] ^= 1
 	keys.Verify(&s.key, &s.msg, &s.sig)
@@ -130,7 +130,7 @@ func TestOnlyGoodSignaturesAreRemembered(t *testing.T) {
 }
 
 func BenchmarkVerify(b *testing.B) {
-	s := sign(b, rand.NewChaCha8([32]byte{4}))
+	s := signedBy(b, rand.NewChaCha8([32]byte{4}))
 	b.Run("known", func(b *testing.B) {
 		var keys Keys
 		b.ReportAllocs()
@@ -146,4 +146,35 @@ func BenchmarkVerify(b *testing.B) {
 			keys.Verify(&s.key, &s.msg, &s.sig)
 		}
 	})
+}
+
+// TestSignAgreesWithAnotherImplementation: the same secret, message and randomness give
+// the same signature, byte for byte, and one that is out of range gives none.
+func TestSignAgreesWithAnotherImplementation(t *testing.T) {
+	r := rand.NewChaCha8([32]byte{6})
+	for range 200 {
+		var secret, msg, aux [32]byte
+		r.Read(secret[:])
+		r.Read(msg[:])
+		r.Read(aux[:])
+		private, public := btcec.PrivKeyFromBytes(secret[:])
+		want, err := schnorr.Sign(private, msg[:], schnorr.CustomNonce(aux))
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, sig, ok := Sign(&secret, &msg, &aux)
+		if !ok || string(sig[:]) != string(want.Serialize()) || string(key[:]) != string(schnorr.SerializePubKey(public)) {
+			t.Fatalf("%x of %x, %v", sig, key, ok)
+		}
+	}
+	order, err := hex.DecodeString("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range [][32]byte{{}, [32]byte(order), {0: 0xff, 1: 0xff, 2: 0xff, 3: 0xff, 4: 0xff, 5: 0xff, 6: 0xff, 7: 0xff, 8: 0xff, 9: 0xff, 10: 0xff, 11: 0xff, 12: 0xff, 13: 0xff, 14: 0xff, 15: 0xff}} {
+		var msg, aux [32]byte
+		if _, _, ok := Sign(&secret, &msg, &aux); ok {
+			t.Errorf("%x signs", secret)
+		}
+	}
 }

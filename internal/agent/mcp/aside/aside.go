@@ -8,8 +8,8 @@ package aside
 import (
 	"bytes"
 	"encoding/json"
+	"engramd/internal/platform/pattern"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -152,8 +152,8 @@ func (s Set) Meant(arguments json.RawMessage, takes func(tool string) []string) 
 }
 
 var (
-	orNull  = regexp.MustCompile(`"type":\["null",("[a-z]+")\]`) // the type of what may also be null
-	notMore = regexp.MustCompile(`"additionalProperties":false,|,"additionalProperties":false`)
+	orNull  = pattern.Later(`"type":\["null",("[a-z]+")\]`) // the type of what may also be null
+	notMore = pattern.Later(`"additionalProperties":false,|,"additionalProperties":false`)
 	// feelings are the properties of an emotion: some APIs take no object without any.
 	feelings = []byte(`"properties":{"` + strings.Join(frontmatter.Emotions[:], `":{"type":"number"},"`) + `":{"type":"number"}}`)
 )
@@ -182,5 +182,5 @@ func Schema(tool string, schema any, each bool) (json.RawMessage, error) {
 	}
 	text, err = json.Marshal(in)
 	text = bytes.ReplaceAll(text, []byte(`"additionalProperties":{"type":"number"}`), feelings)
-	return orNull.ReplaceAll(notMore.ReplaceAll(text, nil), []byte(`"type":$1`)), err
+	return orNull().ReplaceAll(notMore().ReplaceAll(text, nil), []byte(`"type":$1`)), err
 }

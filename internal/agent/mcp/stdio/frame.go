@@ -4,9 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"io"
-	"regexp"
 	"strconv"
 )
 
@@ -24,7 +24,7 @@ type frame struct {
 const ends = 4 << 10
 
 // headerLine begins a message behind a header.
-var headerLine = regexp.MustCompile(`(?i)^content-length:[ \t]*([0-9]{1,18})[ \t]*\r?\n?$`)
+var headerLine = pattern.Later(`(?i)^content-length:[ \t]*([0-9]{1,18})[ \t]*\r?\n?$`)
 
 // maxHeaders is how many lines a header may have.
 const maxHeaders = 16
@@ -35,7 +35,7 @@ var bom = []byte("\xef\xbb\xbf")
 func nextFrame(in *bufio.Reader) (f frame) {
 	f.readLine(in)
 	f.body = bytes.TrimPrefix(f.body, bom)
-	header := headerLine.FindSubmatch(f.body)
+	header := headerLine().FindSubmatch(f.body)
 	if f.long || f.err != nil || header == nil {
 		return f
 	}
@@ -77,7 +77,7 @@ func (f *frame) finish() {
 	if !f.long {
 		return
 	}
-	if m := lastID.FindSubmatch(f.body); f.id == nil && m != nil && json.Valid(m[1]) {
+	if m := lastID().FindSubmatch(f.body); f.id == nil && m != nil && json.Valid(m[1]) {
 		f.id = bytes.Clone(m[1])
 	}
 	f.body = nil
@@ -111,7 +111,7 @@ func (f *frame) readSize(in *bufio.Reader, size int64) {
 }
 
 // lastID is an id at the end of a message: nothing is behind it but the end.
-var lastID = regexp.MustCompile(`"id"[ \t]*:[ \t]*("(?:[^"\\]|\\.){0,1000}"|-?[0-9][0-9.eE+-]{0,100})[ \t]*\}[ \t\r\n]*$`)
+var lastID = pattern.Later(`"id"[ \t]*:[ \t]*("(?:[^"\\]|\\.){0,1000}"|-?[0-9][0-9.eE+-]{0,100})[ \t]*\}[ \t\r\n]*$`)
 
 // firstID is the id of a message that begins so, before its params.
 func firstID(begin []byte) (id json.RawMessage) {

@@ -126,7 +126,7 @@ func takeBack(t *testing.T, m *machine) {
 func unstamped(texts map[string]string) map[string]string {
 	out := maps.Clone(texts)
 	for slug, text := range out {
-		out[slug] = stamps.ReplaceAllString(text, "$1: TIME")
+		out[slug] = stamps().ReplaceAllString(text, "$1: TIME")
 	}
 	return out
 }

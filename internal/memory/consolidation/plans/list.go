@@ -91,7 +91,7 @@ func (p *Plans) sweep(ctx context.Context) {
 // loadHead reads the head of a record. The error is ErrNoRecord, ErrRecord, or that
 // of the memory.
 func (w *writer) loadHead(ctx context.Context, id string) (*record, error) {
-	if !recordID.MatchString(id) {
+	if !recordID().MatchString(id) {
 		return nil, ErrID
 	}
 	now, err := w.get(ctx, headSlug(id))

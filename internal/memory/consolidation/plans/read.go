@@ -32,7 +32,7 @@ func strictly(text string, into any) error {
 
 // readHead reads what is said to be a head. The error is ErrRecord.
 func readHead(id, text string) (h head, err error) {
-	if !recordID.MatchString(id) {
+	if !recordID().MatchString(id) {
 		return h, fmt.Errorf("%w: its slug is no plan's", ErrRecord)
 	}
 	if len(text) > maxBody {

@@ -3,8 +3,8 @@ package plans
 import (
 	"bytes"
 	"encoding/json"
+	"engramd/internal/platform/pattern"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -24,7 +24,7 @@ const (
 	maxMachine, maxWhy = 200, 600                // bytes
 )
 
-var recordID = regexp.MustCompile(`^p-[0-9a-f]{16}(-[1-9][0-9]?)?$`)
+var recordID = pattern.Later(`^p-[0-9a-f]{16}(-[1-9][0-9]?)?$`)
 
 // layout says which parts hold the content of a record.
 type layout struct {

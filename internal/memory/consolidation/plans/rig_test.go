@@ -3,12 +3,12 @@ package plans
 import (
 	"context"
 	"encoding/json"
+	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -428,7 +428,7 @@ func differ(a, b map[string]string) (slugs []string) {
 	return slugs
 }
 
-var stamps = regexp.MustCompile(`(created|consolidated): 2026-11-2[2-9]T[0-9:]*Z`)
+var stamps = pattern.Later(`(created|consolidated): 2026-11-2[2-9]T[0-9:]*Z`)
 
 // lost fails if something was taken away since a moment, and nothing that is active
 // stands in for it.
