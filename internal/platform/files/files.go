@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -37,4 +38,21 @@ func WritePrivate(f *os.File, text []byte) error {
 		_, err = f.Write(text)
 	}
 	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// Replace has a file that only its user can read take the place of what is at a path,
+// durably and as a whole.
+func Replace(path string, text []byte) error {
+	temp := path + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err == nil {
+		err = WritePrivate(f, text)
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
 }

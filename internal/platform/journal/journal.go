@@ -95,7 +95,7 @@ func Aside(dir, below string, names ...string) (moves []Move, err error) {
 }
 
 // Write puts the journal into its folder, in the place of one that is there, durably.
-func (j *Journal) Write(dir string) (err error) {
+func (j *Journal) Write(dir string) error {
 	text, err := json.Marshal(j)
 	if err == nil {
 		_, err = parse(text)
@@ -103,19 +103,7 @@ func (j *Journal) Write(dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	path := filepath.Join(dir, Name)
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return err
-	}
-	return files.SyncDir(dir)
+	return files.Replace(filepath.Join(dir, Name), text)
 }
 
 // Finish does what is to be done, each step durably, and removes the journal. Work

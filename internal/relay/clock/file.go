@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -114,16 +113,5 @@ func write(path string, s *state) error {
 	if err != nil {
 		return err
 	}
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := files.WritePrivate(f, []byte(sumOf(string(body))+" "+string(body)+"\n")); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return files.SyncDir(filepath.Dir(path))
+	return files.Replace(path, []byte(sumOf(string(body))+" "+string(body)+"\n"))
 }

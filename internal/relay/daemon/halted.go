@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 	"syscall"
 	"time"
 
@@ -43,14 +42,12 @@ type halted struct {
 	why  error         // nil: it has not halted
 	over chan struct{} // a recovery ended, whether it came to its end or not
 	wake func(time.Duration) <-chan time.Time
-
-	mu   sync.Mutex
-	lock *engine.DirLock // nil while it is lent
+	lock chan *engine.DirLock // holds that of the folder, and none while it is lent
 }
 
 // haltedBefore looks whether the node of a folder has halted, and was not recovered.
 func haltedBefore(o Options) (*halted, error) {
-	h := &halted{o: o, dir: o.Config.Data, over: make(chan struct{}, 1), wake: time.After}
+	h := &halted{o: o, dir: o.Config.Data, over: make(chan struct{}, 1), wake: time.After, lock: make(chan *engine.DirLock, 1)}
 	h.log = newLogger(o.Stderr, o.Config, new(slog.LevelVar))
 	if !o.Config.Cluster.Enabled {
 		return h, nil
@@ -78,9 +75,11 @@ const (
 // stay stays until a signal comes, or the node may be started again.
 func (h *halted) stay(ctx context.Context) (again bool, err error) {
 	wiring.Private()
-	if h.lock, err = takeFolder(h.dir); err != nil {
+	lock, err := takeFolder(h.dir)
+	if err != nil {
 		return false, err
 	}
+	h.lock <- lock
 	defer func() {
 		_, e := h.give()
 		err = errors.Join(err, e)
@@ -129,13 +128,12 @@ func (h *halted) stay(ctx context.Context) (again bool, err error) {
 
 // give gives the folder free, if it is not lent.
 func (h *halted) give() (given bool, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if given = h.lock != nil; given {
-		err = h.lock.Unlock()
+	select {
+	case lock := <-h.lock:
+		return true, lock.Unlock()
+	default:
+		return false, nil
 	}
-	h.lock = nil
-	return given, err
 }
 
 // lend lets a recovery have the folder for as long as it listens. One that was killed
@@ -151,9 +149,9 @@ func (h *halted) lend(ctx context.Context, _ struct{}, tell func(any)) (any, err
 	for ; errors.Is(err, engine.ErrLocked); lock, err = engine.Lock(h.dir) {
 		<-h.wake(tryAgain)
 	}
-	h.mu.Lock()
-	h.lock = lock
-	h.mu.Unlock()
+	if err == nil {
+		h.lock <- lock
+	}
 	h.over <- struct{}{}
 	return struct{}{}, err
 }

@@ -165,9 +165,7 @@ func (b Book) change(ctx context.Context, fn func([]Entry) ([]Entry, error)) (al
 		return next, err
 	}
 	if text, err = json.Marshal(next); err == nil {
-		if err = keyfile.Stage(b.Path, text); err == nil {
-			err = keyfile.Switch(b.Path)
-		}
+		err = files.Replace(b.Path, text)
 	}
 	return next, err
 }

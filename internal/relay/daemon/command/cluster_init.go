@@ -9,13 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"engramd/internal/platform/files"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/contracts/vault"
 	"engramd/internal/relay/daemon/authority"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/wiring"
 	"engramd/internal/relay/keys"
-	"engramd/internal/relay/keys/keyfile"
 	"engramd/internal/relay/store"
 	"engramd/internal/relay/store/sqlite/engine"
 	"engramd/internal/snapshot/bundle"
@@ -128,10 +128,7 @@ func (c *clusterCommand) renew() error {
 	if err := a.Save(filepath.Join(dir, authority.KeyFile), to); err != nil {
 		return err
 	}
-	err = keyfile.Stage(c.cfg.Cluster.TLSCA, []byte(a.Certificate()+string(old)))
-	if err == nil {
-		err = keyfile.Switch(c.cfg.Cluster.TLSCA)
-	}
+	err = files.Replace(c.cfg.Cluster.TLSCA, []byte(a.Certificate()+string(old)))
 	fmt.Fprintf(c.Stdout, "a new authority: copy %s to the same place on the other machines, and start their servers of the log and engramd again, one after the other, before the next one joins\n", c.cfg.Cluster.TLSCA)
 	return err
 }

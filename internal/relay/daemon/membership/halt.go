@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"engramd/internal/platform/files"
 	"engramd/internal/relay/keys/keyfile"
 )
 
@@ -47,7 +48,7 @@ func (h *Halt) Save(dir string) error {
 	if err != nil {
 		return err
 	}
-	return save(filepath.Join(dir, HaltFile), append(text, '\n'))
+	return files.Replace(filepath.Join(dir, HaltFile), append(text, '\n'))
 }
 
 // Over takes the file away.

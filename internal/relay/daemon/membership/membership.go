@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"engramd/internal/platform/files"
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
@@ -80,16 +81,7 @@ func (id Identity) Save(dir string) error {
 	if err != nil {
 		return err
 	}
-	return save(filepath.Join(dir, File), text)
-}
-
-func save(path string, text []byte) (err error) {
-	if err = keyfile.Create(path, text); errors.Is(err, fs.ErrExist) {
-		if err = keyfile.Stage(path, text); err == nil {
-			err = keyfile.Switch(path)
-		}
-	}
-	return err
+	return files.Replace(filepath.Join(dir, File), text)
 }
 
 // NextBoot counts a start, before it is used: no two of a node have one number.

@@ -62,8 +62,18 @@ func Lines(text []byte, fn func(line []byte) error) error {
 // Create makes a key file of mode 0600. It is durable when Create returns, and
 // never overwrites a file: then the error is fs.ErrExist.
 func Create(path string, text []byte) error {
-	// A link fails where a rename would overwrite.
-	return place(path, text, func(temp string) error { return errors.Join(os.Link(temp, path), os.Remove(temp)) })
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write a key file: %w", err)
+	}
+	err = files.WritePrivate(f, text)
+	if err == nil {
+		err = os.Link(f.Name(), path) // which fails where a rename would overwrite
+	}
+	if err = errors.Join(err, os.Remove(f.Name())); err != nil {
+		return err
+	}
+	return files.SyncDir(filepath.Dir(path))
 }
 
 // next is the suffix of a file that is to take another one's place.
@@ -76,7 +86,7 @@ func Next(path string) string { return path + next }
 // Stage writes the replacement of the file at path, beside it and durably. It
 // replaces one that was staged before.
 func Stage(path string, text []byte) error {
-	return place(path, text, func(temp string) error { return os.Rename(temp, Next(path)) })
+	return files.Replace(Next(path), text)
 }
 
 // Switch puts the staged file in the place of the file at path.
@@ -99,27 +109,6 @@ func Unstage(path string) error {
 // error is fs.ErrNotExist if there is none.
 func Remove(path string) error {
 	if err := os.Remove(path); err != nil {
-		return err
-	}
-	return files.SyncDir(filepath.Dir(path))
-}
-
-// place writes a temporary file beside path, calls name to give it its name,
-// and makes both durable.
-func place(path string, text []byte, name func(temp string) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new-*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("write a key file: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name()) // it may have its name already
-		}
-	}()
-	if err := files.WritePrivate(f, text); err != nil {
-		return err
-	}
-	if err := name(f.Name()); err != nil {
 		return err
 	}
 	return files.SyncDir(filepath.Dir(path))

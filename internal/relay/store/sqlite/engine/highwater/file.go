@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"engramd/internal/platform/files"
 )
@@ -74,25 +73,10 @@ func Open(path string) (*File, error) {
 // Make makes a file that holds a mark, in place of any other one, durably.
 func Make(path string, m Mark) (*File, error) {
 	m.Turn = 1
-	temp := path + ".new"
-	f, err := os.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	if err := files.Replace(path, append(m.slot(), make([]byte, slotSize)...)); err != nil {
 		return nil, err
 	}
-	_, err = f.Write(append(m.slot(), make([]byte, slotSize)...))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err == nil {
-		err = files.SyncDir(filepath.Dir(path))
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return &File{f, m, 0}, nil
+	return Open(path)
 }
 
 // Last is the mark that was written last.
