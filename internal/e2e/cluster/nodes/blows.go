@@ -143,7 +143,7 @@ func (c *Cluster) AllReady() error {
 // Up are the nodes whose processes run and are ready.
 func (c *Cluster) Up() (up []int) {
 	for _, n := range c.nodes {
-		if n.Runs() && n.ready(time.Second) == nil {
+		if n.Runs() && Ready(n.child(), time.Second) == nil {
 			up = append(up, n.Index)
 		}
 	}

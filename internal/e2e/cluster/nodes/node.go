@@ -158,9 +158,12 @@ const halted = "this node has halted"
 
 // Halted reports whether the process has halted since it was ready last, and has not
 // ended.
-func (n *Node) Halted() bool {
-	text := n.child().Log.Text()
-	return n.Runs() && strings.LastIndex(text, halted) > strings.LastIndex(text, "url=ws://")
+func (n *Node) Halted() bool { return n.Runs() && Halted(n.child()) }
+
+// Halted reports whether a process has halted since it was ready last.
+func Halted(child *relaytest.Child) bool {
+	text := child.Log.Text()
+	return strings.LastIndex(text, halted) > strings.LastIndex(text, "url=ws://")
 }
 
 // Halts is how often the process has said that it halted.
@@ -191,17 +194,21 @@ func (n *Node) Recover() (said string, err error) {
 	if r.Code != 0 {
 		return said, fmt.Errorf("node %d is not recovered: %d, %s", n.Index, r.Code, said)
 	}
-	child := n.child()
 	if !n.Runs() {
 		return said, nil
 	}
 	for deadline := time.Now().Add(ReadyLimit); n.Halted() && time.Now().Before(deadline); {
 		<-time.After(poll)
 	}
+	Moved(n.child())
+	return said, n.AwaitReady(ReadyLimit)
+}
+
+// Moved notes where a process listens that has halted, and serves again.
+func Moved(child *relaytest.Child) {
 	text := child.Log.Text()
 	_, text, _ = strings.Cut(text[strings.LastIndex(text, halted):], "url=")
 	child.URL, _, _ = strings.Cut(text, " ")
-	return said, n.AwaitReady(ReadyLimit)
 }
 
 // Rejoin throws away the folder of a node that does not run, joins with an empty

@@ -125,7 +125,7 @@ func (c *Cluster) Dial(i int, keys ...relaytest.Key) *relaytest.Client {
 // AwaitReady waits until a node answers that it is ready.
 func (n *Node) AwaitReady(limit time.Duration) (err error) {
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); <-time.After(poll) {
-		if err = n.ready(limit); err == nil {
+		if err = Ready(n.child(), limit); err == nil {
 			return nil
 		}
 		if n.Halted() {
@@ -135,9 +135,10 @@ func (n *Node) AwaitReady(limit time.Duration) (err error) {
 	return fmt.Errorf("node %d is not ready within %v: %w", n.Index, limit, err)
 }
 
-func (n *Node) ready(limit time.Duration) error {
+// Ready returns nil if a process answers that it is ready.
+func Ready(child *relaytest.Child, limit time.Duration) error {
 	client := http.Client{Timeout: limit}
-	response, err := client.Get(n.child().HTTP("/readyz"))
+	response, err := client.Get(child.HTTP("/readyz"))
 	if err != nil {
 		return err
 	}

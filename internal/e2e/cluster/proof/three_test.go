@@ -2,10 +2,9 @@ package proof
 
 import (
 	"bufio"
-	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +16,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"engramd/internal/e2e/cluster/nodes"
 	"engramd/internal/e2e/cluster/rig"
 	"engramd/internal/e2e/relaytest"
 )
@@ -108,17 +108,12 @@ func (m *machine) startNode() {
 	if m.node, err = relaytest.Launch(m.t, relaytest.Options{Data: m.data, Args: []string{"--config", m.file("engramd.toml")}}); err != nil {
 		m.t.Fatalf("%s: %v %s", m.host, err, m.node.Log.Text())
 	}
-	until(m.t, m.host+" is ready", func() error {
-		response, err := http.Get(m.node.HTTP("/readyz"))
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		if response.StatusCode != http.StatusOK {
-			return fmt.Errorf("/readyz is %d", response.StatusCode)
-		}
-		return nil
-	})
+	m.ready()
+}
+
+func (m *machine) ready() {
+	m.t.Helper()
+	until(m.t, m.host+" is ready", func() error { return nodes.Ready(m.node, wait) })
 }
 
 func until(t *testing.T, what string, holds func() error) {
@@ -242,16 +237,58 @@ func TestThreeCommands(t *testing.T) {
 	if got, err := dial(t, d).Query(relaytest.Filter{"ids": []string{ev.ID}}); err != nil || len(got.Events) != 1 {
 		t.Errorf("%d events, %v", len(got.Events), err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
-	defer cancel()
-	if _, js := d.at(a).stream(); js.DeleteStream(ctx, stream) != nil {
-		t.Error("engramd cluster recover may not remove the log")
-	}
+	wentBack(t, all, all[:3])
 }
 
-// at is the same machine, as a client of another one's server.
-func (m *machine) at(other *machine) *machine {
-	return &machine{t: m.t, host: other.host, data: m.data}
+// wentBack puts the servers of a cluster back to what they had before an event was
+// acknowledged. Its nodes halt, and recovered one after the other all have the event: what
+// the three commands made has the rights to remove a log, and to make another one.
+func wentBack(t *testing.T, all, servers []*machine) {
+	t.Helper()
+	move := func(to func(m *machine) (from, to string)) {
+		for _, m := range servers {
+			m.killServer()
+			from, to := to(m)
+			if err := errors.Join(os.RemoveAll(to), os.CopyFS(to, os.DirFS(from))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, m := range servers {
+			m.startServer()
+		}
+	}
+	kept := t.TempDir()
+	move(func(m *machine) (from, to string) { return m.file("log"), filepath.Join(kept, m.host) })
+	all[0].healthy()
+	ev := note(relaytest.NewKey(2026), "that the log lost")
+	mustStore(t, dial(t, all[0]), ev)
+	all[0].healthy()
+	move(func(m *machine) (from, to string) { return filepath.Join(kept, m.host), m.file("log") })
+	for _, m := range all {
+		until(t, m.host+" halts", func() error {
+			if !nodes.Halted(m.node) {
+				return errors.New("it goes on")
+			}
+			return nil
+		})
+	}
+	for _, m := range all {
+		m.ok(m.cluster("", "recover", "--yes", "--config", m.file("engramd.toml")))
+		until(t, m.host+" goes on", func() error {
+			if nodes.Halted(m.node) {
+				return errors.New("it has halted")
+			}
+			return nil
+		})
+		nodes.Moved(m.node)
+		m.ready()
+	}
+	all[0].healthy()
+	for _, m := range all {
+		if got, err := dial(t, m).Query(relaytest.Filter{"ids": []string{ev.ID}}); err != nil || len(got.Events) != 1 {
+			t.Errorf("%s lacks what was acknowledged: %d events, %v", m.host, len(got.Events), err)
+		}
+	}
 }
 
 func dial(t *testing.T, m *machine) *relaytest.Client {
