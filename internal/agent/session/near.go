@@ -21,6 +21,13 @@ const compareTime = time.Second
 // known.
 func (c *Copies) Copied(ctx context.Context) write.Copied {
 	return func(text string) (slug string, ok bool) {
+		if c.open.Load() == nil { // an index that is not in memory yet is not read for nothing
+			if kept, err := c.s.known.kept(ctx); err == nil && kept != nil {
+				if none, err := kept.NoneExternal(ctx); none && err == nil {
+					return "", false
+				}
+			}
+		}
 		c.look(ctx, "whether the words are another's", func(_ context.Context, v answer.View) { slug, ok = answer.CopiedFrom(v, text) })
 		return slug, ok
 	}

@@ -105,7 +105,8 @@ func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 	x.index, x.round, x.at = recall.New(), tx.Round(), 0
 	for r := range tx.Rows("SELECT seq, mac, blob FROM kept") {
 		seq := r.Int(0)
-		if seq < c.floor || seq > c.seq || !x.seal.holds(r.Raw(1), keptAs(), numbers(seq), r.Raw(2)) {
+		mac := r.Raw(1)
+		if seq < c.floor || seq > c.seq || !x.seal.holds(mac[:min(len(mac), macBytes)], keptAs(), numbers(seq), r.Raw(2)) {
 			return
 		}
 		kept, err := recall.Decode(r.Raw(2))
@@ -115,6 +116,44 @@ func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 			x.index, x.at = kept, seq
 		}
 	}
+}
+
+// noneExternal is said, behind the MAC of a kept index, of one without an external text.
+const noneExternal = "none external"
+
+// NoneExternal reports whether no text of the copy is an external one, as far as that can
+// be said without the index: who writes need not look what he copied then. It is false
+// where nobody knows.
+func (m *Copy) NoneExternal(ctx context.Context) (none bool, err error) {
+	err = m.read(ctx, func(tx *sealedfile.Tx) error {
+		c, err := counterOf(tx)
+		if err != nil {
+			return err
+		}
+		none = false
+		var at int64
+		for r := range tx.Rows("SELECT seq, mac FROM kept") {
+			at = r.Int(0)
+			mac := r.Raw(1)
+			none = at >= c.floor && at <= c.seq && len(mac) > macBytes && m.seal.holds(mac[macBytes:], noneExternal, numbers(at))
+		}
+		if !none {
+			return tx.Err()
+		}
+		for r := range tx.Rows("SELECT "+eventColumns+", t.text FROM places p JOIN events e ON e.n = p.head JOIN texts t ON t.n = e.n WHERE p.seq > ?", at) {
+			e, err := m.seal.readEvent(r)
+			text := ""
+			if err == nil {
+				text, err = textOf(e, r.Raw(11))
+			}
+			if err := cmp.Or(err, ctx.Err()); err != nil {
+				return err
+			}
+			none = none && recall.Of(e.slug, frontmatter.Parse(text), time.Time{}).Trust != frontmatter.External
+		}
+		return tx.Err()
+	})
+	return none && err == nil, err
 }
 
 // keepIndexNow keeps the index if it is time and much has changed. That it does
@@ -150,8 +189,12 @@ func keepIndex(ctx context.Context, m *Copy, worth int64) error {
 			return err
 		}
 		blob := m.index.Encode()
+		mac := m.seal.mac(keptAs(), numbers(m.at), blob)
+		if !m.index.External() {
+			mac = append(mac, m.seal.mac(noneExternal, numbers(m.at))...)
+		}
 		tx.Exec("DELETE FROM kept")
-		tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, m.seal.mac(keptAs(), numbers(m.at), blob), blob)
+		tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, mac, blob)
 		m.outdated = m.outdated && tx.Err() != nil
 		return tidy(tx)
 	})

@@ -30,7 +30,7 @@ const (
 // follow each other as there. Whoever writes such a text writes external words,
 // under whatever name.
 func (x *Index) CopiedFrom(text string, texts Texts) (slug string, ok bool) {
-	if !slices.ContainsFunc(x.docs, func(d document) bool { return d.from < d.to && d.trust == frontmatter.External }) {
+	if !x.External() {
 		return "", false
 	}
 	body := frontmatter.Parse(text).Body()
@@ -42,6 +42,11 @@ func (x *Index) CopiedFrom(text string, texts Texts) (slug string, ok bool) {
 		return x.docs[doc].slug, true
 	}
 	return "", false
+}
+
+// External reports whether a document is external.
+func (x *Index) External() bool {
+	return slices.ContainsFunc(x.docs, func(d document) bool { return d.from < d.to && d.trust == frontmatter.External })
 }
 
 // sources are the external documents of an index that a text may be from.
@@ -155,7 +160,7 @@ func (o *sources) having(stems map[string]bool, window int32) []int32 {
 			continue
 		}
 		last := int32(-1) // counted for this stem
-		for _, p := range o.x.posts[id] {
+		for _, p := range o.x.postings(id) {
 			at := p.section()
 			doc := o.x.sections[at].doc
 			if doc < 0 || o.x.docs[doc].trust != frontmatter.External {

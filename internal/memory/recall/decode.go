@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"engramd/nips/frontmatter"
 )
@@ -17,6 +18,8 @@ const (
 	maxBlob = 128 << 20
 	// maxSectionWords is more than any section has: a body is at most maxBody.
 	maxSectionWords = maxBody + 4<<10
+	// leastDocument and leastTerm are bytes that one takes at least.
+	leastDocument, leastTerm = 20, 4
 )
 
 // ErrBlob is a blob that is damaged or of another version: the index is made
@@ -42,15 +45,22 @@ func decode(blob []byte) (*Index, error) {
 	if crc32.ChecksumIEEE(body) != binary.LittleEndian.Uint32(blob[len(body):]) {
 		return nil, errors.New("the checksum is wrong")
 	}
-	d := decoder{in: body[len(magic):]}
+	d := decoder{in: string(body[len(magic):])} // a copy, of which the texts of the index are parts
 	if v := d.number(math.MaxInt32); d.err == nil && v != version {
 		return nil, fmt.Errorf("version %d, and only %d is read", v, version)
 	}
 	x := New()
-	for range d.count(maxPlaces) {
+	n := d.count(maxPlaces)
+	room := min(n, len(d.in)/leastDocument)
+	x.docs, x.sections = make([]document, 0, room), make([]section, 0, room)
+	x.bySlug, x.groups.byName = make(map[string]int32, room), make(map[string]int32, room)
+	for range n {
 		d.document(x)
 	}
-	for before, n := "", d.count(math.MaxInt32); n > 0 && d.err == nil; n-- {
+	n = d.count(math.MaxInt32)
+	room, x.packedOf = min(n, len(d.in)/leastTerm), len(x.sections)
+	x.terms, x.posts, x.packed = make(map[string]int32, room), make([][]posting, 0, room), make([]packed, 0, room)
+	for before := ""; n > 0 && d.err == nil; n-- {
 		before = d.term(x, before)
 	}
 	if d.err == nil && len(d.in) > 0 {
@@ -115,46 +125,47 @@ func (d *decoder) vectors(sections int) []int8 {
 	if d.err != nil || n == 0 {
 		return nil
 	}
-	all := make([]int8, n)
-	for i, b := range d.in[:n] {
-		all[i] = int8(b)
-	}
+	all := unsafe.Slice((*int8)(unsafe.Pointer(unsafe.StringData(d.in))), n) // nobody changes them
 	d.in = d.in[n:]
 	return all
 }
 
-// term reads a term and its postings. Terms ascend, and sections in each.
+// term reads a term and leaves its postings packed. Terms ascend.
 func (d *decoder) term(x *Index, before string) string {
-	t := d.text()
-	if t <= before {
-		d.fail("terms are not in order")
+	t, list := d.text(), d.text()
+	if t <= before || list == "" {
+		d.fail("terms are not in order, or have no postings")
 	}
-	n := d.count(len(x.sections))
-	list := make([]posting, 0, n)
-	at := uint64(0)
-	for i := range n {
-		step, count := d.number(maxPlaces), d.number(maxCount)
-		if at += step; i > 0 && step == 0 || count == 0 || at >= uint64(len(x.sections)) {
-			d.fail("a posting of no section")
-		}
-		if d.err != nil {
-			return t
-		}
-		list = append(list, posting(at)<<8|posting(count))
+	if d.err == nil {
+		x.terms[t] = int32(len(x.posts))
+		x.posts, x.packed = append(x.posts, nil), append(x.packed, packed{list: list})
 	}
-	x.terms[t] = int32(len(x.posts))
-	x.posts = append(x.posts, list)
 	return t
 }
 
 // restore makes what is not in the blob: groups, their order, and people.
 func restore(x *Index) {
-	order := make([]int32, len(x.docs))
 	for id := range x.docs {
 		doc := &x.docs[id]
 		doc.group = x.groups.take(groupName(*doc))
 		x.count(int32(id), 1)
-		order[id] = int32(id)
+	}
+	own := make([]int32, len(x.sections))
+	for i := range own {
+		own[i] = int32(i)
+	}
+	var order []int32
+	for id := range x.docs {
+		doc := &x.docs[id]
+		g := &x.groups.all[doc.group]
+		if g.docs > 1 {
+			order = append(order, int32(id))
+			continue
+		}
+		g.sections = own[doc.from:doc.to:doc.to]
+		for s := doc.from + 1; s < doc.to; s++ {
+			x.join(s-1, s)
+		}
 	}
 	slices.SortFunc(order, func(a, b int32) int { return before(&x.docs[a], &x.docs[b]) })
 	for _, id := range order { // each comes last in its group
@@ -164,7 +175,7 @@ func restore(x *Index) {
 
 // decoder reads what encoder writes, and nothing after the first fault.
 type decoder struct {
-	in  []byte
+	in  string
 	err error
 }
 
@@ -172,12 +183,12 @@ func (d *decoder) fail(why string) {
 	if d.err == nil {
 		d.err = errors.New(why)
 	}
-	d.in = nil
+	d.in = ""
 }
 
 // number reads a number that is at most that.
 func (d *decoder) number(most uint64) uint64 {
-	n, size := binary.Uvarint(d.in)
+	n, size := uvarint(d.in)
 	if size <= 0 || n > most {
 		d.fail("a number is cut or too large")
 		return 0
@@ -197,13 +208,13 @@ func (d *decoder) count(most int) int {
 }
 
 func (d *decoder) signed() int64 {
-	n, size := binary.Varint(d.in)
+	n, size := uvarint(d.in)
 	if size <= 0 {
 		d.fail("a time is cut")
 		return 0
 	}
 	d.in = d.in[size:]
-	return n
+	return int64(n>>1) ^ -int64(n&1)
 }
 
 // float reads a share, 0 to 1.
@@ -212,7 +223,7 @@ func (d *decoder) float() float32 {
 		d.fail("a share is cut")
 		return 0
 	}
-	f := math.Float32frombits(binary.LittleEndian.Uint32(d.in))
+	f := math.Float32frombits(uint32(d.in[0]) | uint32(d.in[1])<<8 | uint32(d.in[2])<<16 | uint32(d.in[3])<<24)
 	if d.in = d.in[4:]; !(f >= 0 && f <= 1) {
 		d.fail("a share is not from 0 to 1")
 	}
@@ -221,7 +232,7 @@ func (d *decoder) float() float32 {
 
 func (d *decoder) text() string {
 	n := d.count(maxBlob)
-	s := string(d.in[:n])
+	s := d.in[:n]
 	d.in = d.in[n:]
 	return s
 }

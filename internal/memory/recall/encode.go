@@ -15,7 +15,7 @@ import (
 // checksum of all before.
 const (
 	magic   = "engr-rcl"
-	version = 3
+	version = 4
 )
 
 var (
@@ -46,14 +46,7 @@ func (x *Index) Encode() []byte {
 	e.number(uint64(len(x.terms)))
 	for _, t := range slices.Sorted(maps.Keys(x.terms)) {
 		e.text(t)
-		list := x.posts[x.terms[t]]
-		e.number(uint64(len(list)))
-		before := int32(0)
-		for _, p := range list {
-			e.number(uint64(p.section() - before))
-			e.number(uint64(p & maxCount))
-			before = p.section()
-		}
+		e.text(x.pack(x.terms[t]))
 	}
 	return binary.LittleEndian.AppendUint32(e.out, crc32.ChecksumIEEE(e.out))
 }

@@ -25,6 +25,8 @@ type Index struct {
 type inverted struct {
 	terms           map[string]int32
 	posts           [][]posting // by term; sections ascending
+	packed          []packed    // as they were decoded, by term; posts has those that changed since
+	packedOf        int         // so many sections the index had then
 	sections        []section
 	live, liveWords int                 // sections
 	langs           [len(languages)]int // how many sections each language has
@@ -216,7 +218,7 @@ func (x *inverted) add(s section, terms []string) {
 			x.terms[strings.Clone(t)] = n
 			x.posts = append(x.posts, nil)
 		}
-		list := x.posts[n]
+		list := x.postings(n)
 		if last := len(list) - 1; last >= 0 && list[last]&^maxCount == id {
 			if list[last]&maxCount < maxCount {
 				list[last]++

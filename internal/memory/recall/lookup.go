@@ -148,7 +148,7 @@ func (x *inverted) stemsOf(w word, l language) []string {
 // has reports whether a document that is open has a term: what a query may not see
 // does not count.
 func (k *lookups) has(id int32) bool {
-	return slices.ContainsFunc(k.x.posts[id], func(p posting) bool {
+	return slices.ContainsFunc(k.x.postings(id), func(p posting) bool {
 		doc := k.x.sections[p.section()].doc
 		return doc >= 0 && k.open[doc]
 	})
@@ -218,7 +218,7 @@ func (k *lookups) partsOf(of string) []variant {
 // commonest sorts terms of one weight: the map has no order.
 func (x *inverted) commonest(all []variant, most int) []variant {
 	slices.SortFunc(all, func(a, b variant) int {
-		return cmp.Or(cmp.Compare(b.weight, a.weight), len(x.posts[b.id])-len(x.posts[a.id]), strings.Compare(a.text, b.text))
+		return cmp.Or(cmp.Compare(b.weight, a.weight), x.number(b.id)-x.number(a.id), strings.Compare(a.text, b.text))
 	})
 	return all[:min(len(all), most)]
 }

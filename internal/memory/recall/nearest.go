@@ -101,7 +101,7 @@ func sharing(x *Index, own []map[string]bool) []sharer {
 		counts := map[int32]int{} // by section
 		for t := range set {
 			if id, ok := x.terms[t]; ok {
-				for _, p := range x.posts[id] {
+				for _, p := range x.postings(id) {
 					counts[p.section()]++
 				}
 			}

@@ -107,7 +107,7 @@ func (x *Index) holding(phrases [][]word, lang language) map[string]bool {
 				if !ok {
 					continue
 				}
-				for _, p := range x.posts[id] {
+				for _, p := range x.postings(id) {
 					if doc := x.sections[p.section()].doc; doc >= 0 && counts[doc] == needed-1 {
 						counts[doc] = needed
 					}

@@ -50,7 +50,7 @@ func (x *inverted) repost(moved []int32) {
 	terms, posts := make(map[string]int32, len(x.terms)), [][]posting{}
 	for t, n := range x.terms {
 		var list []posting
-		for _, p := range x.posts[n] {
+		for _, p := range x.postings(n) {
 			if s := moved[p.section()]; s >= 0 {
 				list = append(list, posting(s)<<8|p&maxCount)
 			}
@@ -60,6 +60,6 @@ func (x *inverted) repost(moved []int32) {
 			posts = append(posts, list)
 		}
 	}
-	x.terms, x.posts = terms, posts
+	x.terms, x.posts, x.packed = terms, posts, nil
 	x.near.Store(nil)
 }

@@ -26,9 +26,9 @@ func (x *Index) Said() []Said {
 	mass := make([]float64, len(x.docs))
 	last := make([]int32, len(x.docs)) // the term that was counted last, +1
 	var with []int32
-	for t, list := range x.posts {
+	for t := range x.posts {
 		with = with[:0]
-		for _, p := range list {
+		for _, p := range x.postings(int32(t)) {
 			if doc := x.sections[p.section()].doc; doc >= 0 && last[doc] != int32(t)+1 {
 				last[doc] = int32(t) + 1
 				with = append(with, doc)
@@ -143,7 +143,7 @@ func (x *inverted) rare(terms []term, in int) []term {
 	for _, t := range terms {
 		with := 0
 		for _, v := range t.at {
-			with += len(x.posts[v.id])
+			with += x.number(v.id)
 		}
 		if in*with <= x.live || t.person != "" {
 			all = append(all, t)

@@ -45,7 +45,7 @@ func (r *search) score() *search {
 	for i, t := range terms {
 		with = with[:0]
 		for _, v := range t.at {
-			for _, p := range x.posts[v.id] {
+			for _, p := range x.postings(v.id) {
 				at := p.section()
 				if doc := x.sections[at].doc; doc < 0 || !a.open[doc] {
 					continue

@@ -78,7 +78,7 @@ func (x *inverted) having(term string) int {
 	if !ok {
 		return 0
 	}
-	return min(len(x.posts[id]), x.live)
+	return min(x.number(id), x.live)
 }
 
 // candidates returns the active documents that have most of a text's rarest
@@ -98,7 +98,7 @@ func candidates(x *Index, slug string, terms map[string]bool) []int32 {
 	scores := map[int32]float64{}
 	for _, k := range rare[:min(len(rare), maxTextTerms)] {
 		last := int32(-1)
-		for _, p := range x.posts[k.id] {
+		for _, p := range x.postings(k.id) {
 			doc := x.sections[p.section()].doc
 			if doc < 0 || doc == last || x.docs[doc].state != "active" || x.docs[doc].slug == slug {
 				continue

@@ -13,7 +13,8 @@ func (x *Index) With(more []Document) *Index {
 	y.live, y.liveWords, y.langs = x.live, x.liveWords, x.langs
 	y.terms, y.bySlug = maps.Clone(x.terms), maps.Clone(x.bySlug)
 	y.sections, y.docs = slices.Clone(x.sections), slices.Clone(x.docs)
-	y.posts = make([][]posting, len(x.posts))
+	y.posts, y.packed = make([][]posting, len(x.posts)), x.packed
+	y.packedOf = x.packedOf
 	for i, list := range x.posts { // what is added behind goes into a list of its own
 		y.posts[i] = slices.Clip(list)
 	}
