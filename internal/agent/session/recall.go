@@ -10,7 +10,6 @@ import (
 	"engramd/internal/client"
 	"engramd/internal/memory/intentions"
 	"engramd/internal/memory/localcopy"
-	"engramd/internal/memory/meaning"
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/vectors"
@@ -26,8 +25,7 @@ type Question struct {
 	// named.
 	Unasked, Intentions, Explain bool
 	// Also is shown the memory with what was found in it; nil is not.
-	Also   func(v answer.View, found *Recalled)
-	matrix []string // texts that the matrix compares; nil for none
+	Also func(v answer.View, found *Recalled)
 	// Intend is what intentions are compared with; nil looks for none. Its Now is
 	// the question's.
 	Intend *intentions.Ask
@@ -61,15 +59,16 @@ type Recall struct {
 // Answer answers one question. The error is a *answer.Mistake of a query that makes
 // no sense, and that of Read: then only NoMeaning and NoOrder are told.
 func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error) {
-	// The parts of a long prompt are compared by words alone: each would cost another
-	// look at all vectors, and most of them are talk.
 	texts := []string{q.Text}
-	if r.Near != nil && !q.Intentions {
-		q.Near, out.NoMeaning = r.Near(ctx, texts...)
+	if q.Unasked {
+		texts = recall.Parts(q.Text)
 	}
-	q.matrix = texts
-	if r.Near != nil || !r.Matrix {
-		q.matrix = nil
+	switch {
+	case q.Intentions:
+	case r.Near != nil:
+		q.Near, out.NoMeaning = r.Near(ctx, texts...)
+	case r.Matrix:
+		q.Matrix = texts
 	}
 	if r.Rerank != nil && r.Copy != nil {
 		var mistake *answer.Mistake
@@ -83,9 +82,6 @@ func (r Recall) Answer(ctx context.Context, q Question) (out Recalled, err error
 
 // look is the part of a recall that waits for nothing.
 func (out *Recalled) look(v answer.View, q Question) (found int, err error) {
-	if q.matrix != nil && !q.Intentions {
-		q.Near = meaning.Within(v.Index(), q.matrix)
-	}
 	switch {
 	case q.Unasked:
 		out.Answer, err = answer.Tell(v, q.Query, q.Now)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
 	"engramd/internal/memory/model"
 	"engramd/internal/memory/recall"
@@ -52,7 +50,7 @@ func (sp *Space) Dim() int { return sp.dim }
 // Len is described at Dim.
 func (sp *Space) Len() int { return len(sp.inverse) }
 
-// Near compares queries with all vectors, each when it is asked for.
+// Near compares queries with vectors, each when it is asked for.
 func (sp *Space) Near(queries map[string]Vector, own Usual) recall.Near {
 	usual := sp.usual(own)
 	return func(text string) (recall.Nearness, bool) {
@@ -60,12 +58,13 @@ func (sp *Space) Near(queries map[string]Vector, own Usual) recall.Near {
 		if !ok || len(q) != sp.dim {
 			return recall.Nearness{}, false
 		}
-		cosines := sp.compare(q)
+		length := inverse(q)
 		return recall.Nearness{Mean: usual.Mean, Deviation: usual.Deviation, Cosine: func(slug string, section int) (float64, bool) {
 			if section < 0 || section >= sp.count[slug] {
 				return 0, false
 			}
-			return float64(cosines[sp.first[slug]+section]), true
+			i := sp.first[slug] + section
+			return float64(float32(dot(sp.of(i), q)) * sp.inverse[i] * length), true
 		}}, true
 	}
 }
@@ -108,23 +107,4 @@ func dot(a, b []int8) int32 {
 		s0 += int32(a[i]) * int32(b[i])
 	}
 	return s0 + s1 + s2 + s3
-}
-
-// compare returns the cosine of a query with each vector.
-func (sp *Space) compare(q []int8) []float32 {
-	out := make([]float32, len(sp.inverse))
-	length := inverse(q)
-	parts := min(runtime.GOMAXPROCS(0), 8)
-	size := (len(out) + parts - 1) / parts
-	var wg sync.WaitGroup
-	for from := 0; from < len(out); from += size {
-		to := min(from+size, len(out))
-		wg.Go(func() {
-			for i := from; i < to; i++ {
-				out[i] = float32(dot(sp.numbers[i*sp.dim:(i+1)*sp.dim], q)) * sp.inverse[i] * length
-			}
-		})
-	}
-	wg.Wait()
-	return out
 }

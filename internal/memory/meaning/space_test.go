@@ -18,8 +18,10 @@ func TestCosine(t *testing.T) {
 			sp.Put(fmt.Sprint(i), all[i:])
 		}
 		q := vector(r, dim)
-		for i, c := range sp.compare(q) {
-			if want := cosine(all[i], q); math.Abs(float64(c)-want) > 1e-5 {
+		n, _ := sp.Near(map[string]Vector{"q": q}, Usual{})("q")
+		for i := range all {
+			c, ok := n.Cosine(fmt.Sprint(i), 0)
+			if want := cosine(all[i], q); !ok || math.Abs(c-want) > 1e-5 {
 				t.Fatalf("dim %d: %v, not %v", dim, c, want)
 			}
 		}
@@ -55,7 +57,10 @@ func BenchmarkCompare(b *testing.B) {
 		sp.Put(fmt.Sprint(i), []Vector{vector(r, dim)})
 	}
 	q := vector(r, dim)
+	n, _ := sp.Near(map[string]Vector{"q": q}, Usual{})("q")
 	for b.Loop() {
-		sp.compare(q)
+		for i := range many {
+			n.Cosine(fmt.Sprint(i), 0)
+		}
 	}
 }

@@ -126,12 +126,6 @@ var (
 		signHalf: 2.34, signMass: 3.20, signMatched: -0.58, signRare: 1.02, signPlain: -0.66, signPerson: 0.71,
 		signDate: 1.95, signExact: -1.54, signMemories: -0.41, signUnits: 0.16, signAsked: 0.18, signGap: 0.11,
 	}, -3.46, 0, 1.55}
-	// toldByBoth is byWords with some meaning: most windows of a long prompt are talk,
-	// which byBoth was not fitted to.
-	toldByBoth = fitness{signs{
-		signHalf: 1.02, signMass: 4.13, signMatched: -1.17, signRare: -0.23, signPlain: -0.25, signPerson: 2.30,
-		signDate: 1.88, signExact: 0.48, signMemories: -1.04, signUnits: 0.16, signAsked: 0.30,
-	}, -2.4, 4.75, 0.12}
 )
 
 const (
@@ -148,28 +142,30 @@ const (
 	looked = 3
 )
 
-// of is how likely a hit with these signs fits, 0 to 1; share is its score as a share of
+// odds are the log-odds that a hit with these signs fits; share is its score as a share of
 // the best one.
-func (f *fitness) of(v *signs, share float64) float64 {
+func (f *fitness) odds(v *signs, share float64) float64 {
 	z := f.base + f.covering*v[signCovered]*v[signMass] + f.best*share
 	for i, w := range f.signs {
 		z += w * v[i]
 	}
-	return 1 / (1 + math.Exp(-z))
+	return z
 }
 
-// likely is how likely a hit fits its query by one of two functions, 0 to 1: the second is
-// of what was compared by vectors. best is the score of the first hit.
-func (h *Hit) likely(best float64, words, both *fitness) float64 {
-	share := 0.
+// odds are the log-odds that a hit fits its query. best is the score of the first hit.
+func (h *Hit) odds(best float64) float64 {
+	share, by := 0., &byWords
 	if best > 0 {
 		share = h.Score / best
 	}
 	if h.compared {
-		return both.of(&h.signs, share)
+		by = &byBoth
 	}
-	return words.of(&h.signs, share)
+	return by.odds(&h.signs, share)
 }
+
+// likely is a probability, of log-odds.
+func likely(odds float64) float64 { return 1 / (1 + math.Exp(-odds)) }
 
 // means reports whether a cosine says enough to be a reason.
 func (u *units) means(cosine float64) bool {
@@ -198,7 +194,7 @@ func judge(hits []Hit, a *asked, parts bool) {
 		if parts {
 			continue
 		}
-		if a.alone || a.phrases != nil || h.signs[signCovered] >= 1 && h.signs[signPlain] == 0 || h.own() && h.likely(hits[0].Score, &byWords, &byBoth) >= strong {
+		if a.alone || a.phrases != nil || h.signs[signCovered] >= 1 && h.signs[signPlain] == 0 || h.own() && likely(h.odds(hits[0].Score)) >= strong {
 			h.Fit = Strong
 		}
 	}

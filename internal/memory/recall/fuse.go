@@ -23,7 +23,10 @@ func (s *search) meaning(found []best, in []int32) []int32 {
 		return in
 	}
 	s.units = n.units(near, open)
-	weight, asked := s.weight(found, in), len(in)
+	// The mean of a long text's words is mostly that of its talk: it puts what words find
+	// in order, and finds nothing itself. Of another language words say too little for that.
+	long := !s.a.foreign && len(windows(s.q.Text)) > 1
+	weight, asked := s.weight(found, in, long), len(in)
 	for _, id := range open {
 		if !found[id].in {
 			found[id].section, found[id].in = near[id].section, true
@@ -31,19 +34,23 @@ func (s *search) meaning(found []best, in []int32) []int32 {
 		}
 	}
 	words, cosines := spread(in, found), spread(open, near)
+	if !s.a.foreign {
+		words.deviation = max(words.deviation, s.w.Doubt*idf(0, max(s.a.live, 2)))
+	}
 	for i, id := range in {
 		b, n := &found[id], near[id]
-		if i >= asked && !s.units.means(n.cosine) { // it is compared, and no more
+		means := !long && n.in && s.units.means(n.cosine)
+		if i >= asked && !means { // it is compared, and no more
 			b.in = false
 			continue
 		}
 		b.score = words.z(b.score) - words.z(0) // so that what has no word stays at 0
 		if n.in {
-			b.cosine, b.compared = n.cosine, len(open) >= several
+			b.cosine, b.compared = n.cosine, len(open) >= several && !long
 			b.score += weight * cosines.z(n.score)
-			if s.units.means(n.cosine) {
-				b.why |= ByMeaning
-			}
+		}
+		if means {
+			b.why |= ByMeaning
 		}
 	}
 	return slices.DeleteFunc(in, func(id int32) bool { return !found[id].in })
@@ -53,8 +60,11 @@ func (s *search) meaning(found []best, in []int32) []int32 {
 const several = 3
 
 // weight is what meaning weighs beside words: the more, the less of the query the best by
-// words has.
-func (s *search) weight(found []best, in []int32) float64 {
+// words has, and the least of a long one.
+func (s *search) weight(found []best, in []int32, long bool) float64 {
+	if long {
+		return s.w.Meaning
+	}
 	covered := 0.
 	if top := s.x.bestOf(found, in, 1); len(top) > 0 {
 		covered = s.signsOf(found[top[0]])[signCovered]

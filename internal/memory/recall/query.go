@@ -76,6 +76,7 @@ type asked struct {
 	alone   bool     // there is nothing but a person
 	dates   []date
 	time    bool            // it asks for a time
+	foreign bool            // hardly a section is in its language, or it has words without blanks: what they share is meant
 	only    map[string]bool // slugs that may hold the phrases; nil without any
 	open    []bool          // documents that the filter lets through
 	live    int             // their sections: how rare a word is counts among these
@@ -94,6 +95,7 @@ func read(x *Index, q Query, w Weights, open []bool) asked {
 		}
 	}
 	lang := languageIn(text)
+	a.foreign = foreignShare*x.langs[lang] < x.live || strings.ContainsFunc(text, unbroken)
 	if a.phrases = phrasesIn(text); a.phrases != nil {
 		a.only = x.holding(a.phrases, lang)
 	}
@@ -124,6 +126,9 @@ func read(x *Index, q Query, w Weights, open []bool) asked {
 	}
 	return a
 }
+
+// foreignShare is of how many sections one at least is in a language that is not foreign.
+const foreignShare = 10
 
 // said is a word of a query, with the person whose name it is part of.
 type said struct {

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -196,6 +197,80 @@ func TestMeaning(t *testing.T) {
 // by is a model whose cosines of texts that have nothing to do with each other are 0.1.
 func by(cosine func(slug string, section int) (float64, bool)) Near {
 	return func(string) (Nearness, bool) { return Nearness{Cosine: cosine, Mean: 0.1, Deviation: 0.1}, true }
+}
+
+// TestOneWordByChance: a word that one memory happens to have of a question says less than
+// a meaning that stands out; in another language what is shared is a name, and says more.
+func TestOneWordByChance(t *testing.T) {
+	l := library{"mem/queue": "Priority texts are parsed as numbers.", "mem/first": "The first boat has a blue mast."}
+	for i := range 20 {
+		l[fmt.Sprintf("mem/%02d", i)] = fmt.Sprintf("The cellar number %d has shelves.", i)
+	}
+	x := l.index(t)
+	for query, want := range map[string]string{
+		"were urgent requests in hospital served first": "mem/queue", "wurden die dringenden Proben nicht in blue bedient": "mem/first",
+	} {
+		near := by(func(slug string, _ int) (float64, bool) {
+			if slug == "mem/queue" {
+				return 0.3, true
+			}
+			return 0.1 + 0.04*float64(slug[len(slug)-1]%5), true
+		})
+		if hits := x.Rank(Query{Text: query, Near: near}, Recipe(), 5); len(hits) < 2 || hits[0].Slug != want {
+			t.Errorf("%q finds %+v", query, hits)
+		}
+	}
+}
+
+// TestLongTextsFindByWords: the meaning of a long text is that of its talk. It brings
+// nothing that has none of its words, makes nothing strong, and asks in another language alone.
+func TestLongTextsFindByWords(t *testing.T) {
+	x := shop().index(t)
+	near := by(func(slug string, _ int) (float64, bool) { return map[string]float64{"mem/garden/tap": 0.9}[slug], true })
+	talk := "Good morning, the train was crowded again and somebody stood on my foot for half of the way, so bear with me today. "
+	for query, found := range map[string]bool{
+		talk + "Who copies the bookkeeper's ledger?": false, "Where does water drip?": true,
+		"Buenos días, el tren estaba otra vez lleno y alguien me pisó el pie durante la mitad del viaje, así que tened un poco de paciencia conmigo. ¿Dónde gotea el agua?": true,
+	} {
+		hits := x.Rank(Query{Text: query, Near: near}, Recipe(), 10)
+		at := slices.IndexFunc(hits, func(h Hit) bool { return h.Slug == "mem/garden/tap" && h.Why&ByMeaning != 0 })
+		if at >= 0 != found {
+			t.Errorf("%q finds %+v", query, hits)
+		}
+	}
+}
+
+// TestToldByAPart: where meaning is compared, two words of a long prompt tell a memory only
+// if its meaning stands out at their part; that of the whole or of another tells nothing.
+func TestToldByAPart(t *testing.T) {
+	x, l := shop().index(t), shop()
+	const asks = "Then see whether the washer fits the shed before colleagues buy another catalogue, magazine, umbrella, lantern or turntable."
+	prompt := "Good morning, the train was crowded again and somebody stood on my foot for half of the way. " + asks
+	for name, c := range map[string]struct {
+		near Near
+		told string
+	}{
+		"words":     {nil, "mem/garden/tap"},
+		"its part":  {only(asks, "mem/garden/tap"), "mem/garden/tap"},
+		"the whole": {only(prompt, "mem/garden/tap"), ""},
+		"another":   {only(asks, "mem/travel/ferry"), ""},
+	} {
+		if told := names(x.Told(Query{Text: prompt, Now: now, Near: c.near}, Recipe(), l.texts)); told != c.told {
+			t.Errorf("%s: told %q", name, told)
+		}
+	}
+}
+
+// only is near to one memory at one text, and to none at others.
+func only(text, slug string) Near {
+	return func(asked string) (Nearness, bool) {
+		return Nearness{Mean: 0.1, Deviation: 0.1, Cosine: func(s string, _ int) (float64, bool) {
+			if s == slug && strings.TrimSpace(asked) == text {
+				return 0.8, true
+			}
+			return 0.01 * float64(len(s)%7), true
+		}}, true
+	}
 }
 
 func nan() float64 { var zero float64; return zero / zero }

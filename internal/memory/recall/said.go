@@ -76,51 +76,65 @@ func Parts(text string) []string {
 // memories, those that are the most likely to bear on it first. A long prompt is
 // read whole and in windows.
 func (x *Index) Told(q Query, w Weights, texts Texts) []Found {
-	parts := Parts(q.Text)
-	likely, hits := map[int32]float64{}, map[int32]Hit{}
-	open := x.open(&q.Filter)
-	both := &byBoth
-	if len(parts) > 1 {
-		both = &toldByBoth
+	s := &search{x: x, q: q, w: w}
+	open, parts := x.open(&q.Filter), Parts(q.Text)
+	s.q.looked, s.q.room = newLookups(x, open, q, w), &room{}
+	told := s.bearing(parts, open)
+	first := tellFirst
+	if len(parts) > 1 && q.Near != nil { // of many parts one fits by chance
+		first = tellMore
 	}
-	q.looked, q.room = newLookups(x, open, q, w), &room{}
-	s := &search{x: x}
-	for _, part := range parts { // the last is the whole
-		q.Text = part
-		s = &search{x: x, q: q, w: w, a: read(x, q, w, open)}
-		s.a.terms = x.rare(s.a.terms, commonTold)
-		all := s.score().rank(MostTold)
-		for _, h := range all {
-			if p := h.likely(all[0].Score, &byWords, both); h.bears() && p > likely[h.doc] {
-				h.Fit = Strong
-				likely[h.doc], hits[h.doc] = p, h
-			}
-		}
-	}
-	var told []Hit
-	for doc, h := range hits {
-		least := tellFirst
+	told = slices.DeleteFunc(told, func(b bearing) bool {
+		least, h := first, &b.hit
 		if h.signs[signExact] > 0 && h.signs[signMatched] <= oneTerm && h.signs[signCovered] < 0.5 && !q.Within.owns(h.Slug) {
 			least = tellAlone // one word among many has other meanings, but for what a project is about
 		}
-		if likely[doc] >= least {
-			told = append(told, h)
-		}
-	}
-	slices.SortFunc(told, func(a, b Hit) int {
-		first := cmp.Compare(likely[b.doc], likely[a.doc])
-		if len(parts) == 1 { // in the order of a recall
-			first = cmp.Compare(b.Score, a.Score)
-		}
-		return cmp.Or(first, strings.Compare(a.Slug, b.Slug))
+		return likely(b.odds) < least
 	})
-	for i := range told {
-		if i == MostTold || i > 0 && likely[told[i].doc] < tellMore {
-			told = told[:i]
+	slices.SortFunc(told, func(a, b bearing) int {
+		first := cmp.Compare(b.odds, a.odds)
+		if len(parts) == 1 { // in the order of a recall
+			first = cmp.Compare(b.hit.Score, a.hit.Score)
+		}
+		return cmp.Or(first, strings.Compare(a.hit.Slug, b.hit.Slug))
+	})
+	var hits []Hit
+	for i, b := range told {
+		if i == MostTold || i > 0 && likely(b.odds) < tellMore {
 			break
 		}
+		b.hit.Fit = Strong
+		hits = append(hits, b.hit)
 	}
-	return collapse(s.settle(told), texts)
+	return collapse(s.settle(hits), texts)
+}
+
+// bearing is a hit with the log-odds that it bears on a prompt.
+type bearing struct {
+	hit  Hit
+	odds float64
+}
+
+// part ranks by one text of a prompt.
+func (s *search) part(text string, open []bool, most int) []Hit {
+	s.q.Text, s.units = text, nil
+	s.a = read(s.x, s.q, s.w, open)
+	s.a.terms = s.x.rare(s.a.terms, commonTold)
+	return s.score().rank(most)
+}
+
+// bearing judges what a prompt finds that has a reason to be told.
+func (s *search) bearing(parts []string, open []bool) (all []bearing) {
+	if len(parts) > 1 {
+		return s.long(parts, open)
+	}
+	hits := s.part(parts[0], open, MostTold)
+	for _, h := range hits {
+		if h.bears() {
+			all = append(all, bearing{h, h.odds(hits[0].Score)})
+		}
+	}
+	return all
 }
 
 const (

@@ -13,7 +13,7 @@ type Weights struct {
 	Previous, Answer, Earlier, Next, Group float64
 	Who, Name, Common, Date, Timely, Asked float64
 	Derived, External, Emotion             float64
-	Meaning, Unsaid, Said                  float64
+	Meaning, Unsaid, Said, Doubt           float64
 	Recency, Salience, Linked, Typo        float64
 }
 
@@ -34,6 +34,7 @@ func Recipe() Weights {
 		Derived: 0.95, External: 0.8, Emotion: 1.4,
 		Meaning: 0.3, Unsaid: 2, // of z(cosine), beside z(score), where words cover Said of the query, and nothing
 		Said:    0.5,
+		Doubt:   0.5,                // the least deviation of scores, in terms that no memory has: one word may match by chance
 		Recency: 0.1, Salience: 0.1, // of a standard deviation
 		Linked: 0.3, Typo: 0.6, // of a term that is in no text, by one that is nearly it
 	}

@@ -50,7 +50,7 @@ type Meaning func(m *Memory, texts []string) recall.Near
 func (n Meaning) query(m *Memory, text string) recall.Query {
 	q := recall.Query{Text: text, Now: m.Now}
 	if n != nil {
-		q.Near = n(m, []string{text})
+		q.Near = n(m, recall.Parts(text))
 	}
 	return q
 }

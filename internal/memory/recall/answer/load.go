@@ -134,6 +134,9 @@ func (q *Query) within(v View, asked *recall.Query) {
 	}
 	s.All = s.All || len(prefix) > len(projects) && strings.HasPrefix(prefix, projects)
 	asked.Within = v.Index().Within(s, q.Text)
+	if asked.Near == nil && q.Matrix != nil {
+		asked.Near = meaning.Within(v.Index(), q.Matrix)
+	}
 	words, slugs := WordsOf(v), asked.Slugs
 	asked.Slugs = func(slug string) bool { return slugs(slug) && !words[slug].Withholds() }
 }

@@ -52,6 +52,7 @@ type Query struct {
 	Holds        bool // without what is stale: what it rests on is superseded
 	Emotion      map[string]float64
 	Near         recall.Near // meaning beside words, where there are vectors
+	Matrix       []string    // what the built-in matrix compares where there is no Near: the text, and perhaps its parts
 	// Scope says whose memory is looked through; its zero value is all.
 	Scope Scope
 	// Shown says what the asker has seen, whole or that section of it: it keeps its

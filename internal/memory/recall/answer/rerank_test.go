@@ -113,3 +113,47 @@ func TestRerank(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRerankSeesWhatMeaningFinds: the candidates of a scorer come from the matrix too.
+func TestRerankSeesWhatMeaningFinds(t *testing.T) {
+	texts := map[string]string{"mem/car": "The car needs winter tyres.", "mem/word": "Vehicle papers lie in the drawer."}
+	for i := range 20 {
+		texts[fmt.Sprintf("mem/%02d", i)] = fmt.Sprintf("The team eats soup number %d at noon.", i)
+	}
+	source, q := Local(keptCopy(t, texts), func() ([]string, bool) { return []string{relayURL}, true }), Query{Text: "vehicle wheels"}
+	for _, q.Matrix = range [][]string{nil, {q.Text}} {
+		seen := false
+		err := Rerank(t.Context(), source, &q, now, func(_ context.Context, _ string, all []string) ([]float64, error) {
+			seen = slices.ContainsFunc(all, func(s string) bool { return strings.TrimSpace(s) == texts["mem/car"] })
+			return make([]float64, len(all)), nil
+		})
+		if err != nil || seen != (q.Matrix != nil) {
+			t.Errorf("matrix %v: the scorer sees it: %v; %v", q.Matrix, seen, err)
+		}
+	}
+}
+
+// TestUnsentByMeaning: a text that waits on this machine is found by its meaning.
+func TestUnsentByMeaning(t *testing.T) {
+	texts := map[string]string{}
+	for i := range 20 {
+		texts[fmt.Sprintf("mem/%02d", i)] = fmt.Sprintf("The team eats soup number %d at noon.", i)
+	}
+	below := Local(keptCopy(t, texts), func() ([]string, bool) { return []string{relayURL}, true })
+	source := Over(below, func(context.Context) []Unsent {
+		return []Unsent{{Held: Held{Head{Slug: "mem/car"}, "The car needs winter tyres."}}}
+	})
+	q := Query{Text: "vehicle wheels"}
+	for _, q.Matrix = range [][]string{nil, {q.Text}} {
+		err := source.Read(t.Context(), func(v View) error {
+			a, err := Recall(v, q, now)
+			if found := len(a.Hits) > 0 && a.Hits[0].Slug == "mem/car" && a.Hits[0].Standing.Unsent; found != (q.Matrix != nil) {
+				t.Errorf("matrix %v: %+v", q.Matrix, a.Hits)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
