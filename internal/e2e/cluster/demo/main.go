@@ -118,5 +118,5 @@ func line(c *nodes.Cluster, w *work.World, began time.Time, said <-chan string) 
 			lost = fmt.Sprint(n)
 		}
 	}
-	fmt.Printf("%4.0f s  acknowledged %6d  lost %s  nodes up %d of %d%s\n", time.Since(began).Seconds(), w.Counted("acknowledged"), lost, len(up), c.Nodes(), what)
+	fmt.Printf("%4.0f s  acknowledged %6d  lost %s  nodes up %d of %d%s\n", time.Since(began).Seconds(), w.Acknowledged(), lost, len(up), c.Nodes(), what)
 }

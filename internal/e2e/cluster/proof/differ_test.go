@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,15 +10,18 @@ import (
 	"engramd/internal/e2e/relaytest"
 )
 
-// TestWhoDiffersStops: a node that skips a command is found by the hashes that
-// nodes report, and stops; the others go on, although one member is gone: the
-// old identity of a node that joined again.
+// TestWhoDiffersStops: a node that skips a command is found by engramd cluster verify,
+// and by the hashes that nodes report, and stops; the others go on, although one
+// member is gone: the old identity of a node that joined again.
 func TestWhoDiffersStops(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, nodes.Options{Alone: true, Faults: map[int]string{2: "skip"}})
 	c.Node(1).Kill()
 	if err := c.Node(1).Rejoin(c.Node(0)); err != nil {
 		t.Fatal(err)
+	}
+	if said, code := verified(t, c, 80); code != 1 || !strings.Contains(said, "BROKEN: nodes 0 and 2 differ") {
+		t.Errorf("engramd cluster verify finds nothing: %d", code)
 	}
 	k, at := relaytest.NewKey(1717), c.Dial(0)
 	const enough = 1100 // nodes report each 1,000 commands

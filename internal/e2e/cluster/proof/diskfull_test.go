@@ -14,6 +14,7 @@ import (
 	"engramd/internal/e2e/cluster/work"
 	"engramd/internal/e2e/relaytest"
 	e2e "engramd/internal/e2e/rig"
+	"engramd/internal/relay/cluster/verify"
 )
 
 // TestDiskFull: a node whose disk is full stops and the others go on; with room
@@ -49,10 +50,10 @@ func fullDisk(t *testing.T, dir string) {
 	if err := os.WriteFile(ballast, make([]byte, 10<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at, k, text := work.NewConn(0, c.URL), relaytest.NewKey(403), strings.Repeat("x", 20_000)
+	at, k, text := w.Conn(0), relaytest.NewKey(403), strings.Repeat("x", 20_000)
 	defer at.Close()
 	writes := func() bool {
-		return w.Publish(at, relaytest.Note(k, time.Now().Unix(), fmt.Sprint(time.Now().UnixNano(), text))).Outcome == work.Stored
+		return w.Publish(at, relaytest.Note(k, time.Now().Unix(), fmt.Sprint(time.Now().UnixNano(), text))).Outcome == verify.Stored
 	}
 	for i := 0; n.Runs(); i++ {
 		if !writes() {

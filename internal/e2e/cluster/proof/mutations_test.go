@@ -8,6 +8,7 @@ import (
 
 	"engramd/internal/e2e/cluster/nodes"
 	"engramd/internal/e2e/cluster/work"
+	"engramd/internal/relay/cluster/verify"
 )
 
 // trial is a short workload on nodes some of which may break a promise.
@@ -19,8 +20,8 @@ type trial struct {
 }
 
 // conn returns a connection to a node that lasts as long as the test.
-func (x *trial) conn(node int) *work.Conn {
-	c := work.NewConn(node, x.URL)
+func (x *trial) conn(node int) verify.Conn {
+	c := x.w.Conn(node)
 	x.t.Cleanup(c.Close)
 	return c
 }
@@ -105,11 +106,11 @@ func judged(t *testing.T, o nodes.Options, run func(*trial)) []string {
 }
 
 // until publishes notes at a node until one is stored, and returns it.
-func (x *trial) until(c *work.Conn) *work.Write {
+func (x *trial) until(c verify.Conn) *verify.Write {
 	x.t.Helper()
-	var wrote *work.Write
+	var wrote *verify.Write
 	x.Until(fmt.Sprintf("node %d stores", c.Node), wait, func() error {
-		if wrote = x.w.Note(c); wrote.Outcome != work.Stored {
+		if wrote = x.w.Note(c); wrote.Outcome != verify.Stored {
 			return fmt.Errorf("%q", wrote.Message)
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"engramd/internal/e2e/cluster/nodes"
 	"engramd/internal/e2e/cluster/work"
+	"engramd/internal/relay/cluster/verify"
 )
 
 // seed returns a random seed, or ENGRAM_SEED.
@@ -54,7 +55,7 @@ func (s *storm) calm(more int) {
 	s.t.Helper()
 	before := map[string]int{}
 	for i := range s.Nodes() {
-		what := work.AcknowledgedAt(i)
+		what := verify.AcknowledgedAt(i)
 		before[what] = s.w.Counted(what)
 	}
 	s.Until("every node acknowledges", wait, func() error {

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/nbd-wtf/go-nostr"
+
 	"engramd/internal/e2e/cluster/rig"
-	"engramd/internal/e2e/cluster/work"
 	"engramd/internal/e2e/relaytest"
 	"engramd/internal/relay/cluster"
+	"engramd/internal/relay/cluster/verify"
 	"engramd/internal/relay/store"
 )
 
@@ -87,7 +89,7 @@ func replayABan(x *trial) {
 		x.append(x.message(n))
 	}
 	wrote := x.w.Publish(x.conn(1), note(k, "after the ban was lifted"))
-	if wrote.Outcome != work.Stored {
+	if wrote.Outcome != verify.Stored {
 		x.w.Broken("a batch came twice, and did something: OK false %q", wrote.Message)
 	}
 }
@@ -118,11 +120,11 @@ func oldLease(x *trial) {
 	message = binary.AppendUvarint(append(message, 0), uint64(len(command)))
 	x.append(append(message, command...))
 	for i := range x.Nodes() {
-		answer, err := x.conn(i).Query(relaytest.Filter{"ids": []string{ev.ID}})
-		if err != nil || !answer.EOSE {
-			x.t.Fatalf("node %d: %+v %v", i, answer, err)
+		found, err := x.conn(i).Query(nostr.Filter{IDs: []string{ev.ID}})
+		if err != nil {
+			x.t.Fatalf("node %d: %v", i, err)
 		}
-		if len(answer.Events) > 0 {
+		if len(found) > 0 {
 			x.w.Broken("node %d has executed a command of a lease that is over", i)
 		}
 	}
@@ -135,24 +137,24 @@ func banFromBehind(x *trial) {
 	x.until(c)
 	x.Node(1).Way.SetAll(rig.HalfOpen)
 	x.manage("banpubkey", k.Pub)
-	ev, began, done := note(k, "from a banned key"), time.Now(), make(chan *work.Write, 1)
+	ev, began, done := note(k, "from a banned key"), time.Now(), make(chan *verify.Write, 1)
 	go func() { done <- x.w.Publish(c, ev) }()
 	x.until(x.conn(2)) // others go on meanwhile
 	x.Node(1).Way.SetAll(rig.Healed)
 	wrote := <-done
 	x.until(c)
-	answer, err := x.conn(0).Query(relaytest.Filter{"ids": []string{ev.ID}})
-	if err != nil || !answer.EOSE {
-		x.t.Fatalf("node 0: %+v %v", answer, err)
+	found, err := x.conn(0).Query(nostr.Filter{IDs: []string{ev.ID}})
+	if err != nil {
+		x.t.Fatalf("node 0: %v", err)
 	}
-	if wrote.Outcome == work.Stored || len(answer.Events) > 0 {
+	if wrote.Outcome == verify.Stored || len(found) > 0 {
 		x.w.Broken("a note of a key that was banned before %v: OK %v", began, wrote.Outcome)
 	}
 }
 
 func (x *trial) manage(method, pub string) {
 	x.t.Helper()
-	if outcome, why := x.w.Manage(0, method, pub); outcome != work.Stored {
+	if outcome, why := x.w.Manage(0, method, pub); outcome != verify.Stored {
 		x.t.Fatalf("%s: %v %s", method, outcome, why)
 	}
 }

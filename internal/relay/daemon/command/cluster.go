@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"engramd/internal/platform/journal"
 	"engramd/internal/relay/cluster/jetstream"
@@ -35,6 +37,8 @@ type clusterCommand struct {
 	renewing             bool     // the same
 	joinListen, identity string   // of token
 	tokenFile            string   // of join
+	urls, keyFiles       []string // of verify
+	lasts                time.Duration
 }
 
 const clusterUsage = `
@@ -63,6 +67,10 @@ It has these commands (docs/cluster.md):
   doctor
         ask all nodes and all servers of the log for their places, hashes, clocks, settings and disks, and say what is to be
         done; ends with 1 if anything is
+  verify --urls URL,URL... [--for 10m] [--key-file FILE]...
+        work at nodes that run as clients do, some 30 writes a second, with keys of its own or those given: write, replace,
+        delete and read at all of them, and judge at the end what they show. Then it removes what it wrote, and says what
+        it leaves. Ctrl-C ends it early. It ends with 1 if a promise was broken, or a node cannot be judged
   recover
         bring a node back that has halted. What only some node has is written down first: of this one, of the others that
         have halted, and of each data folder that --folder names. Then it is imported, if you agree, and the cluster begins
@@ -78,7 +86,7 @@ It has these commands (docs/cluster.md):
         execute it. The relay must not run. What is skipped is lost: be sure
 `
 
-var clusterVerbs = map[string]int{"init": 0, "token": 16, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
+var clusterVerbs = map[string]int{"init": 0, "token": 16, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "verify": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
 func (c *clusterCommand) pick(args []string) ([]string, error) {
 	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
@@ -101,6 +109,10 @@ func (c *clusterCommand) flags(fs *flag.FlagSet) int {
 		fs.StringVar(&c.servers, "servers", "", "the other machines that keep the log, two or four, with commas between")
 		fs.Func("recipient", "age recipient for whom the authority's key is encrypted", func(text string) error { c.recipients = append(c.recipients, text); return nil })
 		fs.BoolVar(&c.renewing, "renew-authority", false, "make another authority")
+	case "verify":
+		fs.Func("urls", "URLs of the nodes, with commas between", func(text string) error { c.urls = strings.Split(text, ","); return nil })
+		fs.DurationVar(&c.lasts, "for", 10*time.Minute, "how long it works")
+		fs.Func("key-file", "file with a secret key that may write; may be given several times", func(path string) error { c.keyFiles = append(c.keyFiles, path); return nil })
 	case "token":
 		fs.StringVar(&c.joinListen, "join-listen", "", "HOST:PORT where machines are let in")
 		fs.StringVar(&c.identity, "identity", "", "file with the age identity that opens the authority's key")
@@ -114,6 +126,8 @@ func (c *clusterCommand) check() error {
 	switch c.verb {
 	case "":
 		return errors.New("what about it? engramd cluster --help lists what there is")
+	case "verify":
+		return verifiable(c.urls, c.lasts)
 	case "remove":
 		if len(c.operands) == 0 {
 			return errors.New("name the NODE")
@@ -184,6 +198,8 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 		return c.alone(func() error { return c.void(ctx) })
 	case "doctor":
 		return c.doctor(ctx)
+	case "verify":
+		return c.verify(ctx)
 	case "recover":
 		return c.recover(ctx)
 	case "show":

@@ -74,7 +74,7 @@ type Following struct {
 
 // Follower makes one.
 func (f Following) Follower(number int, s replica.Spec) (*replica.Follower, error) {
-	id, err := sourceKey(s.Key)
+	id, err := SourceKey(s.Key)
 	if err != nil {
 		return nil, fmt.Errorf("replica %s: key %s: %w", s.URL, s.Key, err)
 	}
@@ -104,9 +104,9 @@ func SourceFilter(text string) (nostr.Filter, error) {
 
 var errSourceKey = errors.New("want one line with an nsec or 64 hex digits")
 
-// sourceKey reads the key that asks a followed relay; no path is nobody. The
+// SourceKey reads a key from a file, such as that which asks a followed relay; no path is nobody. The
 // error does not repeat what the file says.
-func sourceKey(path string) (id client.Identity, err error) {
+func SourceKey(path string) (id client.Identity, err error) {
 	if path == "" {
 		return client.Identity{}, nil
 	}

@@ -1,0 +1,90 @@
+package verify
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"engramd/internal/client/clienttest"
+	"engramd/internal/protocol/wire"
+)
+
+type at []string
+
+func (a at) Nodes() int       { return len(a) }
+func (a at) URL(i int) string { return a[i] }
+
+// A relay that takes what is written, and answers who proves a key by which it does not
+// know itself with a refusal, is named with what to do.
+func TestProofIsNotTaken(t *testing.T) {
+	url := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		c.Sendf(`["AUTH","challenge"]`)
+		for {
+			f, ok := c.Read()
+			switch {
+			case !ok:
+				return
+			case f.Label == "EVENT":
+				c.Sendf(`["OK",%q,true,""]`, f.Event.ID)
+			case f.Label == "AUTH":
+				c.Sendf(`["OK",%q,false,"invalid: auth event is for another relay"]`, f.Event.ID)
+			case f.Label == "REQ":
+				c.Sendf(`["CLOSED",%q,"auth-required: this relay is read only by who has proved a key"]`, f.SubID)
+			}
+		}
+	}})
+	err := NewWorld(at{url, url}, "proof").Try()
+	if err == nil || !strings.Contains(err.Error(), "does not take the proof") || !strings.Contains(err.Error(), "public_url must list this URL") {
+		t.Errorf("told %v", err)
+	}
+}
+
+// hoards serves relays that keep every version, all by one memory, the last one by what
+// change makes of it.
+func hoards(t *testing.T, change func(*clienttest.Hoard, *clienttest.Conn, wire.Frame) bool) *World {
+	h := &clienttest.Hoard{}
+	first := clienttest.StartHoard(t, h)
+	last := clienttest.Start(t, &clienttest.Fake{Serve: func(c *clienttest.Conn) {
+		for {
+			f, ok := c.Read()
+			if !ok {
+				return
+			}
+			if !change(h, c, f) {
+				h.Answer(c, f)
+			}
+		}
+	}})
+	w := NewWorld(at{first, last}, t.Name())
+	quit := make(chan struct{})
+	close(quit)
+	w.Pace, w.Quit = time.Millisecond, quit
+	return w
+}
+
+// Who shows a write no longer that another has acknowledged is found while it runs, and
+// in the end.
+func TestStaleReadsAreFound(t *testing.T) {
+	w := hoards(t, func(_ *clienttest.Hoard, c *clienttest.Conn, f wire.Frame) bool {
+		if f.Label == "REQ" && len(f.Filters[0].IDs) > 0 {
+			return c.Sendf(`["EOSE",%q]`, f.SubID)
+		}
+		return false
+	})
+	if err := w.Try(); err == nil || !strings.Contains(err.Error(), "not nodes of one cluster") {
+		t.Errorf("tried: %v", err)
+	}
+	a := w.Actor(context.Background(), 1)
+	defer a.Close()
+	w.notes(a, 0)
+	if err := w.Judge(); err != nil {
+		t.Fatal(err)
+	}
+	found := strings.Join(w.Violations(), "\n")
+	for _, want := range []string{"read your own write: node 1 shows 0", "lost: node 1 has not kind 1", "nodes 0 and 1 differ"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("not found %q: %s", want, found)
+		}
+	}
+}
