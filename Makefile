@@ -91,7 +91,7 @@ load: ## the tests of engram-load, a module of its own, and what recall reaches
 CLUSTER := internal/e2e/cluster
 
 cluster-programs: test-programs
-	cd $(CLUSTER) && $(GO) vet $(GOTAGS) ./... && $(GO) build -o ../../../bin/test/natsd ./natsd
+	cd $(CLUSTER) && $(GO) vet $(GOTAGS) ./... && $(GO) run ./natsd/make ../../../bin/test/natsd
 
 CLUSTER_RUN = cd $(CLUSTER) && CLUSTER_NATSD=$(CURDIR)/bin/test/natsd ENGRAMD_BUILT=$(CURDIR)/bin/test
 
@@ -106,9 +106,9 @@ cluster-log:
 cluster-nodes:
 	@$(CLUSTER_RUN) $(GO) test $(GOTAGS) -vet=off -count 1 -parallel 4 -timeout 15m ./nodes ./work ./proof
 
-cluster-soak: cluster-programs ## the same with fifty kills, and longer measurements
+cluster-soak: cluster-programs ## the same with fifty kills, longer measurements, and faults that take longer
 	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -race -count 1 -v -timeout 2h -run 'KilledAgain|Measure' . ./rig
-	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -count 1 -v -timeout 2h -run 'KilledAgain|TwoAtOnce|DeletedText' ./proof
+	$(CLUSTER_RUN) ENGRAMD_SOAK=1 $(GO) test $(GOTAGS) -vet=off -count 1 -v -timeout 2h -run 'KilledAgain|TwoAtOnce|DeletedText|ServersCut|ServerDiskFull|ClocksWrong|SiteOff|MinorityHalts' ./proof
 
 cluster-demo: cluster-programs ## three nodes and three servers of the log, some of which are killed every few seconds while a writer writes
 	$(CLUSTER_RUN) $(GO) run $(GOTAGS) ./demo

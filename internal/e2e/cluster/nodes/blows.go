@@ -35,6 +35,31 @@ func Blows() []Blow {
 	}
 }
 
+// Cuts are those between two servers of which both still hear the third: of the soak.
+func Cuts() []Blow {
+	return []Blow{
+		{"two servers are cut off from each other", true, between(func(c *Cluster, a, b int) { c.Between(a, b, rig.Cut) })},
+		{"a server does not hear another", true, between(func(c *Cluster, a, b int) { c.OneWay(a, b) })},
+		{"a node's servers do not hear it", false, ways(rig.Deaf, true)},
+	}
+}
+
+// between cuts the server that leads the log from another one, either way.
+func between(cut func(c *Cluster, a, b int)) func(context.Context, *Cluster, *rand.Rand) error {
+	return func(ctx context.Context, c *Cluster, chance *rand.Rand) error {
+		a := c.Leader("engramd")
+		b := (a + 1 + chance.IntN(c.Count()-1)) % c.Count()
+		if chance.IntN(2) == 0 {
+			a, b = b, a
+		}
+		cut(c, a, b)
+		during(ctx, 5*time.Second, 15*time.Second, chance)
+		c.Between(a, b, rig.Healed)
+		c.Settle()
+		return nil
+	}
+}
+
 // Kills are those of a soak.
 func Kills() []Blow { b := Blows(); return []Blow{b[0], b[0], b[1], b[3], b[4]} }
 

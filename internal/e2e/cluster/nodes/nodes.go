@@ -21,14 +21,16 @@ func ManagerKey() relaytest.Key { return relaytest.NewKey(1986) }
 
 // Options say how nodes are started. The zero value is three that are well.
 type Options struct {
-	Count  int                   // empty: 3
-	Faults map[int]string        // ENGRAM_FAULT of some
-	Clocks map[int]time.Duration // by how much the clocks of some are wrong
-	Data   map[int]string        // data folders of some
-	Config string                // further tables of every node's file
-	Reads  string                // cluster.reads, if not the default
-	Alone  bool                  // no name in common: loopback clients have no rates
-	Race   map[int]bool          // nodes with the race detector
+	Count     int                      // empty: 3
+	Faults    map[int]string           // ENGRAM_FAULT of some
+	Clocks    map[int]time.Duration    // by how much the clocks of some are wrong
+	ClockFile map[int]string           // files that say by how much the clocks of some are wrong at the moment
+	Data      map[int]string           // data folders of some
+	Server    func(int, *rig.Settings) // changes the settings of servers; may be nil
+	Config    string                   // further tables of every node's file
+	Reads     string                   // cluster.reads, if not the default
+	Alone     bool                     // no name in common: loopback clients have no rates
+	Race      map[int]bool             // nodes with the race detector
 }
 
 // Cluster is nodes and the log's servers.
@@ -49,7 +51,7 @@ func Start(t rig.T, o Options) *Cluster {
 	if o.Count == 0 {
 		o.Count = 3
 	}
-	c := &Cluster{Rig: rig.Start(t, nil), t: t, o: o}
+	c := &Cluster{Rig: rig.Start(t, o.Server), t: t, o: o}
 	for i := range o.Count {
 		c.nodes = append(c.nodes, c.newNode(i))
 	}
@@ -83,9 +85,13 @@ func (c *Cluster) newNode(i int) *Node {
 	n.config = filepath.Join(dir, "engramd.toml")
 	n.build.Race = c.o.Race[i]
 	fault, wrong := c.o.Faults[i], c.o.Clocks[i]
-	if fault != "" || wrong != 0 {
+	clock := wrong.String()
+	if path := c.o.ClockFile[i]; path != "" {
+		clock = "@" + path
+	}
+	if fault != "" || clock != "0s" {
 		n.build = Faulty
-		n.env = []string{"ENGRAM_FAULT=" + fault, "ENGRAM_CLOCK=" + wrong.String()}
+		n.env = []string{"ENGRAM_FAULT=" + fault, "ENGRAM_CLOCK=" + clock}
 	}
 	if err := os.WriteFile(n.config, []byte(c.file(n)), 0o600); err != nil {
 		c.t.Fatalf("%v", err)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nkeys"
 )
@@ -13,7 +14,9 @@ import (
 type Settings struct {
 	Sync       string // sync_interval; "" leaves it out, which is two minutes
 	MaxPayload int
-	TLS        bool // for clients and for the monitoring port, with a certificate of the rig's
+	Data       string        // where it stores; "" is a folder of the rig's
+	Clock      time.Duration // by how much its clock is wrong
+	TLS        bool          // for clients and for the monitoring port, with a certificate of the rig's
 }
 
 // usual is what a log needs.
@@ -60,7 +63,7 @@ accounts {
   SYS { users: [ { nkey: %s } ] }
 }
 system_account: SYS
-`, s.name, http, s.settings.MaxPayload, filepath.Join(s.dir, "log"), filepath.Join(s.dir, "data"), sync, nowhere, to.String(), users.node, users.system)
+`, s.name, http, s.settings.MaxPayload, filepath.Join(s.dir, "log"), s.data(), sync, nowhere, to.String(), users.node, users.system)
 	return os.WriteFile(s.config(), []byte(text), 0o600)
 }
 

@@ -10,7 +10,7 @@ import (
 // Holds returns the files of the servers in which a text is.
 func (r *Rig) Holds(text string) (files []string, err error) {
 	for _, s := range r.servers {
-		err := filepath.WalkDir(filepath.Join(s.dir, "data"), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(s.data(), func(path string, d fs.DirEntry, err error) error {
 			if os.IsNotExist(err) {
 				return nil // it went while we looked
 			}
@@ -55,14 +55,14 @@ func (r *Rig) Keep() (back func()) {
 	r.t.Helper()
 	kept := r.t.TempDir()
 	for _, s := range r.servers {
-		if err := os.CopyFS(filepath.Join(kept, s.name), os.DirFS(filepath.Join(s.dir, "data"))); err != nil {
+		if err := os.CopyFS(filepath.Join(kept, s.name), os.DirFS(s.data())); err != nil {
 			r.t.Fatalf("%v", err)
 		}
 	}
 	return func() {
 		r.t.Helper()
 		for _, s := range r.servers {
-			data := filepath.Join(s.dir, "data")
+			data := s.data()
 			err := os.RemoveAll(data)
 			if err == nil {
 				err = os.CopyFS(data, os.DirFS(filepath.Join(kept, s.name)))

@@ -21,6 +21,8 @@ const (
 	// HalfOpen swallows what the far side sends, and passes on what is sent to it: a
 	// request arrives and its answer does not.
 	HalfOpen
+	// Deaf swallows what is sent to the far side, and passes on what that sends.
+	Deaf
 )
 
 // Proxy is a TCP proxy on a loopback port of its own.
@@ -151,7 +153,7 @@ func (p *Proxy) pass(l *link, from, to net.Conn, back bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		swallow := to == nil || p.is(BlackHole) || p.is(HalfOpen) && back
+		swallow := to == nil || p.is(BlackHole) || p.is(HalfOpen) && back || p.is(Deaf) && !back
 		if swallow {
 			l.lossy.Store(true)
 			if p.is(Healed) { // just now: Set may not have seen it

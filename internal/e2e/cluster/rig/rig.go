@@ -143,6 +143,12 @@ func (r *Rig) Between(i, j int, s State) {
 	r.routes[[2]int{j, i}].Set(s)
 }
 
+// OneWay has a server not hear another any more, which hears it.
+func (r *Rig) OneWay(from, to int) {
+	r.routes[[2]int{from, to}].Set(Deaf)
+	r.routes[[2]int{to, from}].Set(HalfOpen)
+}
+
 // Isolate sets the state of everything between a server and the others.
 func (r *Rig) Isolate(i int, s State) {
 	for j := range r.servers {

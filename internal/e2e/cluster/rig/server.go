@@ -2,15 +2,17 @@ package rig
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
+
+	"engramd/internal/e2e/cluster/natsd/build"
 )
 
 const (
@@ -38,6 +40,9 @@ type addresses struct {
 	Monitor string `json:"monitor"`
 }
 
+// data is where it stores.
+func (s *server) data() string { return cmp.Or(s.settings.Data, filepath.Join(s.dir, "data")) }
+
 func (s *server) config() string { return filepath.Join(s.dir, "nats.conf") }
 
 // run starts the process and waits until it listens.
@@ -49,6 +54,7 @@ func (s *server) run() {
 	}
 	s.cmd = exec.Command(bin, s.config())
 	s.cmd.Stderr = os.Stderr
+	s.cmd.Env = append(os.Environ(), build.Clock+"="+s.settings.Clock.String())
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := s.cmd.StdoutPipe()
 	if err == nil {
@@ -134,10 +140,7 @@ func Natsd() (string, error) {
 			return
 		}
 		binary.path = filepath.Join(binary.dir, "natsd")
-		out, err := exec.Command("go", "build", "-o", binary.path, "engramd/internal/e2e/cluster/natsd").CombinedOutput()
-		if err != nil {
-			binary.err = fmt.Errorf("build natsd: %w\n%s", err, out)
-		}
+		binary.err = build.Natsd(binary.path)
 	})
 	return binary.path, binary.err
 }
