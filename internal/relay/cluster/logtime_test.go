@@ -314,6 +314,26 @@ func TestBounded(t *testing.T) {
 	}
 }
 
+// A log that begins on a server whose clock is ahead begins at the time of who begins it.
+func TestBeginsAtItsOwnTime(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	for by, want := range map[time.Duration]time.Time{time.Hour: now, 0: now, -time.Second: now.Add(-time.Second)} {
+		raw, err := Beginning(ClusterID{1}, NodeID{2}, 1, now, Join{Name: "a", Version: proofVersion}, Raise{Version: proofVersion})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := parseMessage(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := m.header(raw)
+		s := &state{}
+		if v := s.Take(h, 1, now.Add(by).UnixNano()); v != taken || s.time != want.UnixNano() {
+			t.Errorf("a server %v ahead: %s, the log begins at %v, not %v", by, v, time.Unix(0, s.time), want)
+		}
+	}
+}
+
 // A member counts until a third heartbeat of one other follows its last message.
 func TestWhoCounts(t *testing.T) {
 	s := newScript(t).at(time.Hour)

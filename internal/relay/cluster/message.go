@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"engramd/internal/relay/store"
 )
@@ -95,10 +96,20 @@ func appendHeader(b []byte, m message, commands int) []byte {
 // otherwise, under the next boot of that node and the first counter. It is how
 // an operator's program tells nodes that are stopped.
 func Batch(cluster ClusterID, node NodeID, boot uint64, commands ...Command) ([]byte, error) {
-	if len(commands) == 0 || len(commands) > maxCommands || boot == 0 {
-		return nil, fmt.Errorf("%w: %d commands of boot %d", errMessage, len(commands), boot)
+	return composed(message{cluster: cluster, node: node, boot: boot, counter: 1}, commands)
+}
+
+// Beginning returns the first message of a log, with the clock of who begins it: the
+// log's time would else be what a server says.
+func Beginning(cluster ClusterID, node NodeID, boot uint64, clock time.Time, commands ...Command) ([]byte, error) {
+	return composed(message{cluster: cluster, node: node, boot: boot, counter: 1, word: &word{clock: max(0, clock.UnixNano())}}, commands)
+}
+
+func composed(m message, commands []Command) ([]byte, error) {
+	if len(commands) == 0 || len(commands) > maxCommands || m.boot == 0 {
+		return nil, fmt.Errorf("%w: %d commands of boot %d", errMessage, len(commands), m.boot)
 	}
-	b := appendHeader(nil, message{cluster: cluster, node: node, boot: boot, counter: 1}, len(commands))
+	b := appendHeader(nil, m, len(commands))
 	for _, c := range commands {
 		raw, err := item{own: c}.encode()
 		if err != nil {

@@ -134,6 +134,8 @@ func (s *state) pass(h *header, number uint64, at int64) {
 		s.settle()
 		introduce(s)
 		at = bounded(s, at)
+	} else if h.word != nil && h.word.clock != 0 && !s.faults.TrustStamps { // who begins the log, alone
+		at = min(at, h.word.clock)
 	}
 	s.time = max(s.time, at)
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"engramd/internal/platform/files"
 	"engramd/internal/relay/cluster"
@@ -112,7 +113,11 @@ func Begin(ctx context.Context, conn *jetstream.Conn, id Identity, cfg *config.C
 	if err != nil {
 		return err
 	}
-	return Say(ctx, conn, id, cluster.Join{Name: Name(cfg), Version: Version}, cluster.Configure{Text: config.SharedText(cfg), Live: live}, cluster.Raise{Version: Version})
+	message, err := cluster.Beginning(id.Cluster, id.Node, id.Boot, time.Now(), cluster.Join{Name: Name(cfg), Version: Version}, cluster.Configure{Text: config.SharedText(cfg), Live: live}, cluster.Raise{Version: Version})
+	if err != nil {
+		return err
+	}
+	return appended(ctx, conn, message)
 }
 
 // Say appends commands for a node that takes no part otherwise.
@@ -121,6 +126,10 @@ func Say(ctx context.Context, conn *jetstream.Conn, id Identity, commands ...clu
 	if err != nil {
 		return err
 	}
+	return appended(ctx, conn, message)
+}
+
+func appended(ctx context.Context, conn *jetstream.Conn, message []byte) error {
 	said := make(chan error, 1)
 	conn.Append(message, func(_ uint64, err error) { said <- err })
 	select {
