@@ -83,14 +83,7 @@ func (b *inbox) lost(now time.Time, patience time.Duration) (out []*pending) {
 // lose tells the senders of commands that are not known to be in the log after
 // the time of patience. What they sent goes on trying.
 func lose(ctx context.Context, n *Node) {
-	tick := time.NewTicker(n.o.Patience / 8)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, n.o.Patience/8, func() {
 		now := n.o.Clock()
 		n.mu.Lock()
 		lost := n.lost(now, n.o.Patience)
@@ -98,5 +91,5 @@ func lose(ctx context.Context, n *Node) {
 		for _, p := range lost {
 			p.fail(ErrUnknown)
 		}
-	}
+	})
 }

@@ -25,14 +25,7 @@ type keeper struct {
 // hashes, strikes out who was not heard and trims the log.
 func keep(ctx context.Context, n *Node) {
 	k := keeper{Node: n, away: make(map[byte]*pending)}
-	tick := time.NewTicker(keepEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, keepEvery, func() {
 		for _, c := range k.due() {
 			p, err := n.o.prepare(item{own: c})
 			if err == nil {
@@ -42,6 +35,20 @@ func keep(ctx context.Context, n *Node) {
 				return // the node has ended
 			}
 			k.away[c.kind()] = p
+		}
+	})
+}
+
+// every does something again and again until ctx ends.
+func every(ctx context.Context, d time.Duration, do func()) {
+	tick := time.NewTicker(d)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			do()
 		}
 	}
 }
@@ -105,18 +112,11 @@ func (k *keeper) gone(log int64, may bool, steady time.Time) (id NodeID, found b
 
 // trim trims the log now and then.
 func trim(ctx context.Context, n *Node) {
-	tick := time.NewTicker(trimEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	every(ctx, trimEvery, func() {
 		if err := n.Trim(ctx); err != nil && ctx.Err() == nil {
 			n.o.Logger.Warn("the log could not be trimmed", "err", err)
 		}
-	}
+	})
 }
 
 // Trim removes from the log what all members have made durable and what came

@@ -138,14 +138,7 @@ func (n *Node) appendBatch(b *batch) {
 	if again {
 		n.o.Observe.SentAgain(1)
 	}
-	began := n.o.Clock()
-	n.log.Append(b.raw, func(number uint64, err error) {
-		n.o.Observe.AppendDone(n.o.Clock().Sub(began), err == nil)
-		if wentBack(n, number, read, err) {
-			return
-		}
-		n.mu.Lock()
-		defer n.mu.Unlock()
+	n.append(b.raw, read, func(number uint64, err error) {
 		if turn == 1 {
 			n.reached(b.waiters, number, nil, err)
 			b.waiters = nil
@@ -157,14 +150,20 @@ func (n *Node) appendBatch(b *batch) {
 	})
 }
 
-// wentBack ends the node if what it had read when it began an append is in the log
-// no more: the append's number is not above it.
-func wentBack(n *Node, number, read uint64, err error) bool {
-	if err != nil || number > read || n.o.Faults.IgnoreNumbers {
-		return false
-	}
-	n.Halt(fmt.Errorf("%w: message %d was read here, and the log gave number %d after it", ErrWentBack, read, number))
-	return true
+// append appends a message, and calls done under the lock with what came of it. What was
+// read here before must have a lower number: else the log went back, and the node ends.
+func (n *Node) append(raw []byte, read uint64, done func(number uint64, err error)) {
+	began := n.o.Clock()
+	n.log.Append(raw, func(number uint64, err error) {
+		n.o.Observe.AppendDone(n.o.Clock().Sub(began), err == nil)
+		if err == nil && number <= read && !n.o.Faults.IgnoreNumbers {
+			n.Halt(fmt.Errorf("%w: message %d was read here, and the log gave number %d after it", ErrWentBack, read, number))
+			return
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		done(number, err)
+	})
 }
 
 // appendMark appends a message that does nothing, for those who wait to know
@@ -178,15 +177,8 @@ func (n *Node) appendMark(clock int64) {
 		w.number, w.hash = n.ahead.number, n.ahead.hash
 	}
 	n.mu.Unlock()
-	began := n.o.Clock()
 	mark := appendHeader(nil, message{cluster: n.o.ClusterID, node: n.o.NodeID, boot: n.o.Boot, word: w}, 0)
-	n.log.Append(mark, func(number uint64, err error) {
-		n.o.Observe.AppendDone(n.o.Clock().Sub(began), err == nil)
-		if wentBack(n, number, read, err) {
-			return
-		}
-		n.mu.Lock()
-		defer n.mu.Unlock()
+	n.append(mark, read, func(number uint64, err error) {
 		n.reached(waiters, number, nil, err)
 		if err != nil {
 			n.vote = vote && n.held > 0

@@ -76,7 +76,7 @@ func again(ctx context.Context, c *common, cfg *config.Config) (err error) {
 	case err != nil:
 		return err
 	case removed:
-		return fmt.Errorf("somebody has taken it out (engramd cluster remove): %w", cluster.ErrPerson)
+		return fmt.Errorf("it was removed (engramd cluster remove): %w", cluster.ErrPerson)
 	}
 	now := c.member.machine()
 	if err := cluster.Again(was, hashes, time.Unix(id.Again, 0), now, clusterFaults(c.env)); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 // ErrPinned means that who answers is not the door that the token names.
-var ErrPinned = errors.New("who answers there is not the authority of the token")
+var ErrPinned = errors.New("the server is not the authority of the token")
 
 // Ask has a token's door let this machine in, and returns what it is given and the key
 // of its certificate, as PEM.
@@ -91,7 +91,7 @@ func talk(ctx context.Context, t Token, text []byte) (a answer, err error) {
 		return a, ErrToken
 	}
 	if a.Error != "" || a.Sealed == nil {
-		return a, errors.New("it refused: what it says there tells why")
+		return a, errors.New("refused; engramd cluster token prints the reason there")
 	}
 	return a, nil
 }

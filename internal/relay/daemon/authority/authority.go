@@ -88,33 +88,28 @@ func (a *Authority) Certificate() string { return PEM("CERTIFICATE", a.cert.Raw)
 // Print is what tokens pin.
 func (a *Authority) Print() [32]byte { return sha256.Sum256(a.cert.Raw) }
 
-func (a *Authority) pair(host string) (*x509.Certificate, *ecdsa.PrivateKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, nil, err
-	}
-	cert, err := a.Issue(host, key.Public())
-	return cert, key, err
-}
-
 // Own makes a certificate of a host and its key, as PEM.
 func (a *Authority) Own(host string) (cert, key string, err error) {
-	c, k, err := a.pair(host)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return "", "", err
 	}
-	key, err = KeyPEM(k)
+	c, err := a.Issue(host, private.Public())
+	if err != nil {
+		return "", "", err
+	}
+	key, err = KeyPEM(private)
 	return PEM("CERTIFICATE", c.Raw), key, err
 }
 
 // door is the TLS configuration of a door at a host, by a key of its own.
 func (a *Authority) door(host string) (*tls.Config, error) {
-	cert, key, err := a.pair(host)
+	cert, key, err := a.Own(host)
 	if err != nil {
 		return nil, err
 	}
-	pair := tls.Certificate{Certificate: [][]byte{cert.Raw, a.cert.Raw}, PrivateKey: key}
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}, nil
+	pair, err := tls.X509KeyPair([]byte(cert+a.Certificate()), []byte(key))
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true}, err
 }
 
 // PEM writes a block.

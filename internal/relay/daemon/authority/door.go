@@ -92,13 +92,10 @@ func (d *Door) Serve(ctx context.Context, l net.Listener) error {
 	free, tries := make(chan struct{}, mostTalks), map[netip.Prefix]int{}
 	for {
 		conn, err := l.Accept()
-		switch {
-		case ctx.Err() != nil && err == nil:
-			_ = conn.Close()
-			return nil
-		case ctx.Err() != nil:
-			return nil
-		case err != nil:
+		if err != nil {
+			if ctx.Err() != nil {
+				err = nil
+			}
 			return err
 		}
 		from := prefix(conn.RemoteAddr())

@@ -40,9 +40,9 @@ var (
 	ErrNoToken = errors.New("not a token of engramd cluster token")
 	// ErrToken means that a token lets nobody in. It does not say why: who asks may
 	// have no right to know.
-	ErrToken = errors.New("the token lets nobody in: it was used or revoked, is older than an hour, or is for another name")
+	ErrToken = errors.New("invalid token: used, revoked, older than an hour, or for another name")
 	// ErrMany means that there are too many tokens.
-	ErrMany = errors.New("too many tokens are open: engramd cluster token revoke")
+	ErrMany = errors.New("too many open tokens; revoke one with engramd cluster token revoke NAME")
 	// ErrName means that a name cannot be a machine's.
 	ErrName = errors.New("want the name or the IP address of a machine")
 )

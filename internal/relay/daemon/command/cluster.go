@@ -42,48 +42,32 @@ type clusterCommand struct {
 }
 
 const clusterUsage = `
-It has these commands (docs/cluster.md):
+Commands:
   init --advertise HOST --servers HOST,HOST [--recipient AGE]
-        make the database in the data folder, which may be new, the first node of a cluster: an authority, certificates, and the
-        configurations of engramd and of this machine's nats-server. The options that nodes share are those of this
-        configuration. The relay must not run. Without --advertise it makes the log on NATS servers of your own
-  init --renew-authority
-        make another authority on a member, if the one that there was is lost
+                                     make this machine the first node
+  init                               make the log on NATS servers of your own
+  init --renew-authority             replace a lost authority
   token NAME... [--join-listen HOST:PORT] [--identity FILE]
-        print a token for each machine, which lets it in once, within an hour, and let them in until all are used; token ls
-        lists those that are open, token revoke NAME closes them
-  join [--token-file FILE|-]
-        by a token, or the variable ENGRAM_JOIN_TOKEN: make this machine one of the cluster, with keys and configurations. Then
-        fetch the database of another node that runs into an empty data folder, as a further node. Without a token the
-        relay's key and the master key are copied by you
-  rejoin
-        the same where a database is, which lacks or has what the others do not: it is kept in a folder .struck-TIME, and the
-        keys and snapshots stay. The relay must not run
-  leave
-        tell the others, and make the database one that stands alone again. The relay must not run
-  remove NODE
-        take a node out that does not come back, by name or id, through the running relay; it counts no more, and the log waits
-        for it no longer. One that runs ends, with --yes
-  doctor
-        ask all nodes and all servers of the log for their places, hashes, clocks, settings and disks, and say what is to be
-        done; ends with 1 if anything is
+                                     let machines join
+  token ls, token revoke NAME...     list or revoke open tokens
+  join [--token-file FILE|-]         join as a further node
+  rejoin                             join again with another database
+  leave                              leave the cluster
+  remove NODE [--yes]                remove a node that does not return
+  doctor                             check all nodes and log servers
   verify --urls URL,URL... [--for 10m] [--key-file FILE]...
-        work at nodes that run as clients do, some 30 writes a second, with keys of its own or those given: write, replace,
-        delete and read at all of them, and judge at the end what they show. Then it removes what it wrote, and says what
-        it leaves. Ctrl-C ends it early. It ends with 1 if a promise was broken, or a node cannot be judged
-  recover
-        bring a node back that has halted. What only some node has is written down first: of this one, of the others that
-        have halted, and of each data folder that --folder names. Then it is imported, if you agree, and the cluster begins
-        again from this node; where other nodes work, this one joins them. --yes agrees to all. Killed anywhere, run it again
-  show
-        print the options that the nodes share, as the cluster has them
-  configure
-        propose the shared options of this configuration (--config FILE) to all nodes, through the running relay
-  raise VERSION
-        have the cluster write at a later version, once all nodes can read it, through the running relay
-  void NUMBER [INDEX]
-        have every node skip a message of the log, or one command of it, before which all nodes stopped because none can
-        execute it. The relay must not run. What is skipped is lost: be sure
+                                     verify the promises of running nodes
+  recover [--folder DIR]... [--yes]  recover a halted node
+  show, configure                    print or propose the shared options
+  raise VERSION                      raise the version of the cluster
+  void NUMBER [INDEX] --yes          skip a message that no node can execute
+
+Stop the relay for init, join, rejoin, leave and void; configure, raise and remove need it running. A token is valid once,
+for an hour and one name; join also reads it from ENGRAM_JOIN_TOKEN. rejoin keeps the old database in .struck-TIME. recover
+prints and exports the writes that only one node has, imports them with your consent, and starts the cluster again from
+this node, or joins the nodes that run. Run it again after an interruption. verify writes, replaces, deletes and reads as
+clients do, some 30 writes a second, judges what the nodes show, and removes what it wrote; it exits with 1 if a promise
+was broken or a node cannot be judged. docs/cluster.md has examples.
 `
 
 var clusterVerbs = map[string]int{"init": 0, "token": 16, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "verify": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
@@ -95,27 +79,27 @@ func (c *clusterCommand) pick(args []string) ([]string, error) {
 func (c *clusterCommand) flags(fs *flag.FlagSet) int {
 	switch c.verb {
 	case "void":
-		fs.BoolVar(&c.yes, "yes", false, "skip it for good")
+		fs.BoolVar(&c.yes, "yes", false, "confirm that the message is lost")
 	case "remove":
-		fs.BoolVar(&c.yes, "yes", false, "also if it runs")
+		fs.BoolVar(&c.yes, "yes", false, "remove a node that runs, too")
 	case "recover":
-		fs.BoolVar(&c.yes, "yes", false, "import what is found, and go on")
-		fs.Func("folder", "a further data folder to look at; may be given several times", func(path string) error {
+		fs.BoolVar(&c.yes, "yes", false, "agree to the import and to the recovery")
+		fs.Func("folder", "compare a further data folder; repeatable", func(path string) error {
 			c.folders = append(c.folders, path)
 			return nil
 		})
 	case "init":
-		fs.StringVar(&c.advertise, "advertise", "", "name or IP address of this machine")
-		fs.StringVar(&c.servers, "servers", "", "the other machines that keep the log, two or four, with commas between")
-		fs.Func("recipient", "age recipient for whom the authority's key is encrypted", func(text string) error { c.recipients = append(c.recipients, text); return nil })
-		fs.BoolVar(&c.renewing, "renew-authority", false, "make another authority")
+		fs.StringVar(&c.advertise, "advertise", "", "name or IP address of this machine for the others")
+		fs.StringVar(&c.servers, "servers", "", "the two or four other machines with log servers, comma-separated")
+		fs.Func("recipient", "age recipient of the authority's key; repeatable", func(text string) error { c.recipients = append(c.recipients, text); return nil })
+		fs.BoolVar(&c.renewing, "renew-authority", false, "replace a lost authority")
 	case "verify":
-		fs.Func("urls", "URLs of the nodes, with commas between", func(text string) error { c.urls = strings.Split(text, ","); return nil })
-		fs.DurationVar(&c.lasts, "for", 10*time.Minute, "how long it works")
-		fs.Func("key-file", "file with a secret key that may write; may be given several times", func(path string) error { c.keyFiles = append(c.keyFiles, path); return nil })
+		fs.Func("urls", "URLs of the nodes, comma-separated", func(text string) error { c.urls = strings.Split(text, ","); return nil })
+		fs.DurationVar(&c.lasts, "for", 10*time.Minute, "duration of the workload")
+		fs.Func("key-file", "file with a secret key that may write; repeatable", func(path string) error { c.keyFiles = append(c.keyFiles, path); return nil })
 	case "token":
-		fs.StringVar(&c.joinListen, "join-listen", "", "HOST:PORT where machines are let in")
-		fs.StringVar(&c.identity, "identity", "", "file with the age identity that opens the authority's key")
+		fs.StringVar(&c.joinListen, "join-listen", "", "HOST:PORT on which machines join")
+		fs.StringVar(&c.identity, "identity", "", "file with the age identity of the authority's key")
 	case "join":
 		fs.StringVar(&c.tokenFile, "token-file", "", "file with the token, - for stdin")
 	}
@@ -125,16 +109,16 @@ func (c *clusterCommand) flags(fs *flag.FlagSet) int {
 func (c *clusterCommand) check() error {
 	switch c.verb {
 	case "":
-		return errors.New("what about it? engramd cluster --help lists what there is")
+		return errors.New("COMMAND is required; engramd cluster --help lists them")
 	case "verify":
 		return verifiable(c.urls, c.lasts)
 	case "remove":
 		if len(c.operands) == 0 {
-			return errors.New("name the NODE")
+			return errors.New("NODE is required")
 		}
 	case "token":
 		if len(c.operands) == 0 || c.operands[0] == "revoke" && len(c.operands) == 1 {
-			return errors.New("name the machines")
+			return errors.New("NAME is required: of each machine, or of a token to revoke")
 		}
 		for _, name := range c.operands {
 			if err := authority.CheckHost(name); err != nil {
@@ -150,18 +134,18 @@ func (c *clusterCommand) check() error {
 func (c *clusterCommand) numbers(operands []string) (err error) {
 	c.index = -1
 	if len(operands) == 0 {
-		return errors.New("a number is missing")
+		return fmt.Errorf("%s: a number is required", c.verb)
 	}
 	if c.number, err = strconv.ParseUint(operands[0], 10, 63); err != nil || c.number == 0 {
-		return fmt.Errorf("%q is no number from 1 on", operands[0])
+		return fmt.Errorf("%s %q: want a number from 1", c.verb, operands[0])
 	}
 	if len(operands) > 1 {
 		if c.index, err = strconv.Atoi(operands[1]); err != nil || c.index < 0 {
-			return fmt.Errorf("%q is no index from 0 on", operands[1])
+			return fmt.Errorf("void %d %q: want an index from 0", c.number, operands[1])
 		}
 	}
 	if c.verb == "void" && !c.yes {
-		return errors.New("what is skipped is lost on every node: add --yes if the log of a stopped node names this message")
+		return errors.New("void: the message is lost on every node; add --yes if the log of a stopped node names it")
 	}
 	return nil
 }
@@ -240,7 +224,7 @@ func (c *clusterCommand) dial(ctx context.Context) (*jetstream.Conn, error) {
 // init makes the log and its first node.
 func (c *clusterCommand) init(ctx context.Context) error {
 	if id, err := membership.Read(c.cfg.Data); err == nil {
-		return fmt.Errorf("this data folder is node %s of cluster %s already: engramd cluster leave takes it out", id.Node, id.Cluster)
+		return fmt.Errorf("init: the data folder is node %s of cluster %s; run engramd cluster leave first", id.Node, id.Cluster)
 	} else if !errors.Is(err, membership.ErrNone) {
 		return err
 	}
@@ -257,7 +241,7 @@ func (c *clusterCommand) init(ctx context.Context) error {
 		return err
 	}
 	if last > 0 {
-		return fmt.Errorf("the log %s has messages already: a further node joins it (engramd cluster join); another cluster needs another cluster.stream", c.cfg.Cluster.Stream)
+		return fmt.Errorf("init: the log %s has messages; add a node with engramd cluster join, or set another cluster.stream", c.cfg.Cluster.Stream)
 	}
 	id := membership.New()
 	if err := id.Save(c.cfg.Data); err != nil {
@@ -298,7 +282,7 @@ func (c *clusterCommand) join(ctx context.Context) error {
 		return err
 	}
 	if here := j.Here(); here > 0 {
-		fmt.Fprintf(c.Stdout, "%d bytes of the database are here already: the rest is fetched\n", here)
+		fmt.Fprintf(c.Stdout, "%d bytes of the database are here already: fetching the rest\n", here)
 	}
 	j.Conn = conn
 	place, err := j.Fetch(ctx)

@@ -99,7 +99,7 @@ func (r *recovering) halted(ctx context.Context, id membership.Identity, own loo
 		name := fmt.Sprintf("node %q (%s)", n.Name, n.ID)
 		path := filepath.Join(r.dir, fmt.Sprintf("node-%d.db", len(seen)))
 		if err := r.fetch(ctx, n, path); err != nil {
-			return nil, fmt.Errorf("the database of %s: %w; stop that node to go on without it", name, err)
+			return nil, fmt.Errorf("fetch the database of %s: %w; stop that node to recover without it", name, err)
 		}
 		l, err := r.lookAt(ctx, name, fmt.Sprintf("node-%d", len(seen)), engine.Options{Path: path})
 		if err != nil {
@@ -109,7 +109,7 @@ func (r *recovering) halted(ctx context.Context, id membership.Identity, own loo
 	}
 	for i, one := range own.place.Members {
 		if !slices.Contains(seen, one.String()) {
-			fmt.Fprintf(r.Stdout, "not seen: node %q (%s). Name a copy of its data folder with --folder, or recover it later: what only it has is imported then\n", own.place.Names[i], one)
+			fmt.Fprintf(r.Stdout, "no answer: node %q (%s); name a copy of its data folder with --folder, or recover that node later\n", own.place.Names[i], one)
 		}
 	}
 	return all, nil
@@ -136,7 +136,7 @@ func (r *recovering) fetch(ctx context.Context, n doctor.Node, path string) erro
 }
 
 // stays is said of what this node alone has, where the cluster begins again from it.
-const stays = "no other one has; they stay"
+const stays = "no other node has; they stay"
 
 // report writes down and tells what only one database has.
 func (r *recovering) report(ctx context.Context, of looked, against []looked, what string) error {
@@ -156,7 +156,7 @@ func (r *recovering) report(ctx context.Context, of looked, against []looked, wh
 		err = errors.Join(err, os.Remove(path))
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w; engramd check says what to do", of.name, err)
+		return fmt.Errorf("read %s: %w; run engramd check", of.name, err)
 	}
 	fmt.Fprintf(r.Stdout, "%s, up to message %d: %d events that %s\n", of.name, of.place.At.Number, found.Events, what)
 	if found.Events > 0 {
@@ -166,9 +166,9 @@ func (r *recovering) report(ctx context.Context, of looked, against []looked, wh
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(found.Unsigned)) {
-		fmt.Fprintf(r.Stdout, "  and, which no event says: %s, %d\n", store.UnsignedKind(kind), len(found.Unsigned[kind]))
+		fmt.Fprintf(r.Stdout, "  not events: %s, %d\n", store.UnsignedKind(kind), len(found.Unsigned[kind]))
 		if what != stays {
-			fmt.Fprintf(r.Stdout, "  to be done again, by who may:\n%s\n", strings.Join(found.Unsigned[kind], "\n"))
+			fmt.Fprintf(r.Stdout, "  to repeat:\n%s\n", strings.Join(found.Unsigned[kind], "\n"))
 		}
 	}
 	return nil

@@ -52,28 +52,32 @@ func (c *clusterCommand) borrow(ctx context.Context, work func() error) (lent bo
 		return false, err
 	}
 	lock, err := engine.Lock(c.cfg.Data)
-	if errors.Is(err, engine.ErrLocked) {
-		asking, hangUp := context.WithCancel(ctx)
-		defer hangUp()
-		free, ended := make(chan struct{}, 1), make(chan error, 1)
-		go func() {
-			_, err := control.Ask(asking, c.cfg.Data, orders.Recover, nil, func(json.RawMessage) { free <- struct{}{} })
-			ended <- err
-		}()
-		select {
-		case <-free:
-			lent = true
-			lock, err = engine.Lock(c.cfg.Data)
-		case err = <-ended:
-		}
+	if !errors.Is(err, engine.ErrLocked) {
+		return false, under(c.cfg.Data, lock, err, work)
 	}
+	asking, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	_, failed := control.Ask(asking, c.cfg.Data, orders.Recover, nil, func(json.RawMessage) {
+		lent = true
+		lock, err = engine.Lock(c.cfg.Data)
+		err = under(c.cfg.Data, lock, err, work)
+		hangUp()
+	})
+	if !lent {
+		err = failed
+	}
+	return lent, err
+}
+
+// under does work under the lock of a folder, if that was taken.
+func under(dir string, lock *engine.DirLock, err error, work func() error) error {
 	if err != nil {
-		return lent, err
+		return err
 	}
-	if _, err = journal.Finish(c.cfg.Data, membership.Recovering); err == nil {
+	if _, err = journal.Finish(dir, membership.Recovering); err == nil {
 		err = work()
 	}
-	return lent, errors.Join(err, lock.Unlock())
+	return errors.Join(err, lock.Unlock())
 }
 
 // How long a node may take until it imports: one that was halted, and one that may not
@@ -94,7 +98,7 @@ func (c *clusterCommand) importFound(ctx context.Context, patience time.Duration
 	for _, path := range halt.Import {
 		t, err := c.importThrough(ctx, path, patience)
 		if err != nil {
-			return fmt.Errorf("import %s: %w; start engramd serve --cluster, and run engramd cluster recover once more", path, err)
+			return fmt.Errorf("import %s: %w; start engramd serve --cluster, and run engramd cluster recover again", path, err)
 		}
 		fmt.Fprintf(c.Stdout, "%s: %v\n", path, t)
 	}
@@ -215,7 +219,7 @@ func (r *recovering) begin(ctx context.Context, id membership.Identity, own look
 		return err
 	}
 	daemon.Step(r.Env, "begun")
-	fmt.Fprintln(r.Stdout, "the cluster has begun again here: run engramd cluster recover on the other machines, one after the other")
+	fmt.Fprintln(r.Stdout, "the cluster has begun again here; run engramd cluster recover on each other machine")
 	return r.recovered()
 }
 
@@ -223,7 +227,7 @@ func (r *recovering) begin(ctx context.Context, id membership.Identity, own look
 func (r *recovering) join(ctx context.Context, join membership.Joining, place cluster.Place, own looked, all []looked) error {
 	err := r.compare(ctx, own, all)
 	if err == nil {
-		err = r.choose("keep this database in " + join.Aside + ", and join the nodes that work?")
+		err = r.choose("move this database to " + join.Aside + ", and join the running nodes?")
 	}
 	if err = errors.Join(err, r.close()); err != nil {
 		return errors.Join(err, join.Drop())
@@ -232,7 +236,7 @@ func (r *recovering) join(ctx context.Context, join membership.Joining, place cl
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(r.Stdout, "cluster %s, node %s, up to message %d; the former database is kept in %s\n", id.Cluster, id.Node, place.At.Number, filepath.Join(r.cfg.Data, join.Aside))
+	fmt.Fprintf(r.Stdout, "cluster %s, node %s, up to message %d; the old database is in %s\n", id.Cluster, id.Node, place.At.Number, filepath.Join(r.cfg.Data, join.Aside))
 	daemon.Step(r.Env, "placed")
 	return r.recovered()
 }
@@ -240,7 +244,7 @@ func (r *recovering) join(ctx context.Context, join membership.Joining, place cl
 // compare tells what the nodes that work lack. Those of another relay are refused, whose
 // log has the name of ours.
 func (r *recovering) compare(ctx context.Context, own looked, all []looked) error {
-	running, err := r.look(ctx, "the nodes that work", "", engine.Options{Path: membership.JoiningFile(r.cfg.Data)})
+	running, err := r.look(ctx, "the running nodes", "", engine.Options{Path: membership.JoiningFile(r.cfg.Data)})
 	if err != nil {
 		return err
 	}
@@ -250,10 +254,10 @@ func (r *recovering) compare(ctx context.Context, own looked, all []looked) erro
 		return err
 	}
 	if len(ours) == 0 || len(theirs) == 0 || ours[0].PubKey != theirs[0].PubKey {
-		return fmt.Errorf("the nodes that work at the log %s have another relay key: they are another relay's", r.cfg.Cluster.Stream)
+		return fmt.Errorf("the nodes at the log %s have another relay key: they are of another relay", r.cfg.Cluster.Stream)
 	}
 	for _, one := range all {
-		if err := r.report(ctx, one, []looked{running}, "the nodes that work lack"); err != nil {
+		if err := r.report(ctx, one, []looked{running}, "the running nodes lack"); err != nil {
 			return err
 		}
 	}
@@ -277,10 +281,10 @@ func (r *recovering) idle(ctx context.Context, id membership.Identity) error {
 	if err != nil || last == 0 {
 		return err
 	}
-	fmt.Fprintf(r.Stdout, "no node gives a database; watching the log for %v, whether one works\n", heard)
+	fmt.Fprintf(r.Stdout, "no node serves its database; watching the log for %v\n", heard)
 	grows, err := r.conn.Grows(ctx, last, heard)
 	if err == nil && grows {
-		err = errors.New("nodes work, and none gives its database now: run this again in a moment, and this node joins them")
+		err = errors.New("other nodes run, and none serves its database now; run engramd cluster recover again in a moment")
 	}
 	return err
 }
@@ -289,7 +293,7 @@ func (r *recovering) idle(ctx context.Context, id membership.Identity) error {
 func (r *recovering) ours(ctx context.Context, id membership.Identity) (last uint64, err error) {
 	whose, last, err := r.conn.Whose(ctx)
 	if err == nil && whose != (cluster.ClusterID{}) && whose.String() != r.halt.Cluster && whose != id.Cluster {
-		err = fmt.Errorf("the log %s is of cluster %s, and this node was of %s: if that one was begun again elsewhere, start its first node and run this again", r.cfg.Cluster.Stream, whose, r.halt.Cluster)
+		err = fmt.Errorf("the log %s is of cluster %s, this node of %s; if the cluster has begun again elsewhere, start a node of it first", r.cfg.Cluster.Stream, whose, r.halt.Cluster)
 	}
 	return last, err
 }
@@ -304,7 +308,7 @@ func (r *recovering) agreed(question string) bool {
 	return strings.TrimSpace(line) == "yes"
 }
 
-var errNotAgreed = errors.New("nothing was changed; what was found stays in the folder that is named above. --yes imports it and goes on")
+var errNotAgreed = errors.New("nothing was changed; the exported events stay in the folder named above")
 
 // choose notes what is to be imported.
 func (r *recovering) choose(question string) error {

@@ -81,16 +81,16 @@ func letIn(ctx context.Context, c *clusterCommand, dir string, book authority.Bo
 		}
 		defer book.Close(t.Secret)
 		fmt.Fprintln(c.Stdout, t)
-		fmt.Fprintf(c.Stderr, "That is for %s, for an hour and once. There: engramd cluster join --token-file FILE, or - for stdin\n", name)
+		fmt.Fprintf(c.Stderr, "The token of %s is valid once, for an hour. Run there: engramd cluster join --token-file FILE\n", name)
 	}
-	fmt.Fprintf(c.Stderr, "%s lets in who has a token until all are used; it must go on running\n", l.Addr())
+	fmt.Fprintf(c.Stderr, "listening on %s until all tokens are used: keep this running\n", l.Addr())
 	door := authority.Door{Authority: a, Host: host, Book: book, Give: func() (authority.Parcel, error) { return parcel(ctx, c) }}
 	door.Tell = func(name string, err error) {
 		if err == nil {
-			fmt.Fprintf(c.Stderr, "%s was let in\n", name)
+			fmt.Fprintf(c.Stderr, "%s joined\n", name)
 			return
 		}
-		fmt.Fprintf(c.Stderr, "somebody was not let in: %v\n", err)
+		fmt.Fprintf(c.Stderr, "join refused: %v\n", err)
 	}
 	return errors.Join(door.Serve(ctx, l), context.Cause(ctx))
 }

@@ -144,7 +144,7 @@ func descriptions() []description {
 		{"check", "[OPTIONS] [--accept-loss WORD]", "check the database and say what to do; --accept-loss has it opened although it lacks something", writing, new(checkCommand), ""},
 		{"snapshot", "[COMMAND] [OPTIONS]", "keep an agent's memory as of one instant, verify it, and go back to it", snapping, new(snapshotCommand), ""},
 		{"relay-key", "[COMMAND] [OPTIONS]", "show, change and revoke the relay's identity key", writing, new(relayKeyCommand), relayKeyUsage},
-		{"cluster", "COMMAND [OPTIONS]", "run several relays over one log: the first node, further ones, what they share", clustering, new(clusterCommand), clusterUsage},
+		{"cluster", "COMMAND [OPTIONS]", "manage several relays over one log", clustering, new(clusterCommand), clusterUsage},
 		{"master-key", "rotate [OPTIONS]", "change the master key of contract memory and seal everything anew", writing, new(masterKeyCommand), masterKeyUsage},
 		{"outbox", "[ls | drop --relay URL] [OPTIONS]", "show what waits for further relays, and give it up", writing, new(outboxCommand), outboxUsage},
 		{"clock", "accept [OPTIONS]", "believe the running relay's clock as it is", []string{"data"}, new(clockCommand), clockUsage},
