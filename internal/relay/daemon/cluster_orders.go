@@ -23,7 +23,7 @@ import (
 var errNotClustered = errors.New("this relay is no node of a cluster")
 
 // errNotHalted answers who would recover a node that works.
-var errNotHalted = errors.New("this relay has not halted: there is nothing to recover from")
+var errNotHalted = errors.New("this relay has not halted; there is nothing to recover")
 
 // orders have all nodes do something.
 func (m *member) orders() []control.Order {
@@ -57,7 +57,7 @@ func (m *member) orders() []control.Order {
 			v := node.View()
 			id, err := removable(a, v.Members, m.me.Node)
 			if err == nil && v.Version < 2 { // others could not read it
-				err = errors.New("this is known from version 2 of the cluster on: engramd cluster raise 2")
+				err = errors.New("remove needs version 2 of the cluster; run engramd cluster raise 2")
 			}
 			if err != nil {
 				return nil, err
@@ -79,13 +79,13 @@ func removable(a orders.RemoveArgs, members []cluster.Member, own cluster.NodeID
 	}
 	switch {
 	case len(ids) == 0:
-		return id, fmt.Errorf("no member is called %q: engramd cluster doctor lists them", a.Node)
+		return id, fmt.Errorf("no member %q; engramd cluster doctor lists them", a.Node)
 	case len(ids) > 1:
-		return id, fmt.Errorf("%d members are called %q: say which by its id: %s", len(ids), a.Node, strings.Join(ids, ", "))
+		return id, fmt.Errorf("%d members have the name %q; name one by its id: %s", len(ids), a.Node, strings.Join(ids, ", "))
 	case id == own:
-		return id, errors.New("this is the node that you ask: stop it, and engramd cluster leave takes it out")
+		return id, fmt.Errorf("%s is this node; stop it, and run engramd cluster leave", a.Node)
 	case !a.Live && live:
-		return id, fmt.Errorf("%s runs: stop it, and engramd cluster leave there takes it out; with --yes it ends, and must join again", a.Node)
+		return id, fmt.Errorf("%s runs; stop it and run engramd cluster leave there, or confirm with --yes", a.Node)
 	}
 	return id, nil
 }

@@ -52,10 +52,10 @@ func (c *clusterCommand) admit(ctx context.Context, text string) error {
 		return fmt.Errorf("the configuration that %s gave: %w", t.Door, err)
 	}
 	if nats := filepath.Join(m.Dir, authority.NATSFile); absent(nats) != nil {
-		fmt.Fprintf(c.Stderr, "This machine keeps the log too. Start now, beside this:\n  nats-server -c %s\n", nats)
+		fmt.Fprintf(c.Stderr, "This machine keeps the log too. Start its server now:\n  nats-server -c %s\n", nats)
 	}
 	if err := c.joinPatiently(ctx); err != nil {
-		return fmt.Errorf("%w (engramd cluster join --config %s goes on)", err, path)
+		return fmt.Errorf("%w; resume with engramd cluster join --config %s", err, path)
 	}
 	fmt.Fprintf(c.Stdout, "The configuration is %s\n", path)
 	return nil
@@ -74,7 +74,7 @@ func (c *clusterCommand) joinPatiently(ctx context.Context) error {
 		}
 		if err.Error() != said {
 			said = err.Error()
-			fmt.Fprintf(c.Stderr, "waiting for the log, and a node that runs: %s\n", said)
+			fmt.Fprintf(c.Stderr, "waiting for the log and a running node: %s\n", said)
 		}
 		select {
 		case <-ctx.Done():
@@ -87,7 +87,7 @@ func (c *clusterCommand) joinPatiently(ctx context.Context) error {
 // absent returns an error if there is something at a path.
 func absent(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is there already: a node joins with an empty data folder, and engramd cluster rejoin keeps what is there", path)
+		return fmt.Errorf("%s is there already; join needs an empty data folder, engramd cluster rejoin keeps what is there", path)
 	}
 	return nil
 }

@@ -29,11 +29,11 @@ const clusterFolder = "cluster"
 func (c *clusterCommand) setUp(ctx context.Context) error {
 	hosts := append([]string{c.advertise}, strings.FieldsFunc(c.servers, func(r rune) bool { return r == ',' })...)
 	if len(hosts) != 3 && len(hosts) != 5 {
-		return wiring.Usage(errors.New("the log needs three servers, or five: name the other machines with --servers HOST,HOST"))
+		return wiring.Usage(errors.New("--servers: want two or four other machines: the log needs three servers, or five"))
 	}
 	for i, host := range hosts {
 		if authority.CheckHost(host) != nil || slices.Contains(hosts[:i], host) {
-			return wiring.Usage(fmt.Errorf("%q: want the names or IP addresses of different machines", host))
+			return wiring.Usage(fmt.Errorf("--servers %q: want names or IP addresses of different machines", host))
 		}
 	}
 	data, err := filepath.Abs(c.cfg.Data)
@@ -65,8 +65,8 @@ func (c *clusterCommand) setUp(ctx context.Context) error {
 		return err
 	}
 	names := strings.Join(hosts[1:], " ")
-	fmt.Fprintf(c.Stdout, "cluster %s, node %s. Its files are in %s; who has %s there can let machines in: keep it out of copies, or encrypted.\n"+
-		"Now start, here:\n  nats-server -c %s\n  engramd serve --config %s\nand let the others in:\n  engramd cluster token --config %[6]s %[7]s\n",
+	fmt.Fprintf(c.Stdout, "cluster %s, node %s. Its files are in %s. %s lets machines join: keep it out of backups, or encrypt it with --recipient.\n"+
+		"Start here:\n  nats-server -c %s\n  engramd serve --config %s\nLet the other machines join:\n  engramd cluster token --config %[6]s %[7]s\n",
 		id.Cluster, id.Node, m.Dir, authority.KeyFile, filepath.Join(m.Dir, authority.NATSFile), filepath.Join(m.Dir, authority.ConfigFile), names)
 	return nil
 }
@@ -129,14 +129,14 @@ func (c *clusterCommand) renew() error {
 		return err
 	}
 	err = files.Replace(c.cfg.Cluster.TLSCA, []byte(a.Certificate()+string(old)))
-	fmt.Fprintf(c.Stdout, "a new authority: copy %s to the same place on the other machines, and start their servers of the log and engramd again, one after the other, before the next one joins\n", c.cfg.Cluster.TLSCA)
+	fmt.Fprintf(c.Stdout, "new authority: copy %s to the same place on the other machines, then restart their log servers and engramd, one machine at a time\n", c.cfg.Cluster.TLSCA)
 	return err
 }
 
 // folder is that of this machine's files.
 func (c *clusterCommand) folder() (string, error) {
 	if c.cfg.Cluster.TLSCA == "" || c.cfg.Cluster.Name == "" {
-		return "", wiring.Usage(errors.New("this configuration is none that engramd cluster init --advertise or a token made: name it with --config"))
+		return "", wiring.Usage(errors.New("--config: want a configuration of engramd cluster init --advertise, or of join with a token"))
 	}
 	return filepath.Dir(c.cfg.Cluster.TLSCA), nil
 }

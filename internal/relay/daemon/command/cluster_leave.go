@@ -27,7 +27,7 @@ import (
 func (c *clusterCommand) leave(ctx context.Context) error {
 	if id, err := membership.Read(c.cfg.Data); err == nil && id.Boot > 0 {
 		if err := c.goodbye(ctx); err != nil {
-			fmt.Fprintf(c.Stderr, "the others could not be told (%v): they count this node for half an hour, or until engramd cluster remove %s there\n", err, membership.Name(c.cfg))
+			fmt.Fprintf(c.Stderr, "the other nodes do not know of it (%v): they count this node for half an hour, or until engramd cluster remove %s there\n", err, membership.Name(c.cfg))
 		}
 	}
 	return c.standAlone(ctx)
@@ -78,7 +78,7 @@ func (c *clusterCommand) goodbye(ctx context.Context) error {
 		return err
 	}
 	if place.Version < 2 {
-		return fmt.Errorf("the cluster is at version %d, which knows no such word", place.Version)
+		return fmt.Errorf("the cluster is at version %d; leaving is known from version 2", place.Version)
 	}
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *clusterCommand) tell(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(errors.New("no relay runs with this data folder, through which the nodes could be told"), lock.Unlock())
+	return errors.Join(errors.New("no relay runs with this data folder; start engramd serve --cluster"), lock.Unlock())
 }
 
 // void tells the log what is to be skipped: the command before which this node
@@ -130,7 +130,7 @@ func (c *clusterCommand) void(ctx context.Context) error {
 		next = c.index > place.At.Index
 	}
 	if !next {
-		return fmt.Errorf("this node has executed the log up to message %d, command %d: what it has executed cannot be skipped", place.At.Number, place.At.Index)
+		return fmt.Errorf("void: this node has executed the log up to message %d, command %d", place.At.Number, place.At.Index)
 	}
 	conn, err := c.dial(ctx)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *clusterCommand) void(ctx context.Context) error {
 	if _, last, err := conn.Bounds(ctx); err != nil {
 		return err
 	} else if c.number > last {
-		return fmt.Errorf("the log ends at message %d", last)
+		return fmt.Errorf("void: the log ends at message %d", last)
 	}
 	id, err := membership.NextBoot(c.cfg.Data)
 	if err != nil {

@@ -39,7 +39,7 @@ func (c *clusterCommand) token(ctx context.Context) error {
 	case "revoke":
 		for _, which := range names[1:] {
 			if err := book.Revoke(ctx, which); err != nil {
-				return fmt.Errorf("no token of %q is open", which)
+				return fmt.Errorf("token revoke: no open token %q", which)
 			}
 		}
 		return nil
@@ -61,7 +61,7 @@ func letIn(ctx context.Context, c *clusterCommand, dir string, book authority.Bo
 		return err
 	}
 	if slices.Contains(c.operands, c.cfg.Cluster.Name) {
-		return wiring.Usage(errors.New("a token is for another machine than this one"))
+		return wiring.Usage(errors.New("token: NAME is this machine"))
 	}
 	host, at := c.cfg.Cluster.Name, c.joinListen
 	if at == "" {
