@@ -68,8 +68,9 @@ const (
 	// lookAgain is when a node that found the log too short looks once more: its servers
 	// may have come back with the rest.
 	lookAgain = time.Minute
-	// tryAgain is when it does what it could not do.
+	// tryAgain is when it takes a folder again that is still used, and tries how often.
 	tryAgain = 100 * time.Millisecond
+	tries    = 100
 )
 
 // stay stays until a signal comes, or the node may be started again.
@@ -146,8 +147,9 @@ func (h *halted) lend(ctx context.Context, _ struct{}, tell func(any)) (any, err
 	tell("free")
 	<-ctx.Done()
 	lock, err := engine.Lock(h.dir)
-	for ; errors.Is(err, engine.ErrLocked); lock, err = engine.Lock(h.dir) {
+	for n := 0; n < tries && errors.Is(err, engine.ErrLocked); n++ {
 		<-h.wake(tryAgain)
+		lock, err = engine.Lock(h.dir)
 	}
 	if err == nil {
 		h.lock <- lock

@@ -135,6 +135,43 @@ func TestHaltedLends(t *testing.T) {
 	}
 }
 
+// A recovery that was killed may hold the folder for a moment after it has gone: the node
+// waits for it, and starts again.
+func TestHaltedTakesTheFolderBack(t *testing.T) {
+	h, _ := haltedIn(t, cluster.ErrLogs)
+	held := make(chan *engine.DirLock, 1)
+	waited := 0
+	h.wake = func(d time.Duration) <-chan time.Time {
+		if d != tryAgain {
+			return nil
+		}
+		if waited++; waited == 3 {
+			if err := (<-held).Unlock(); err != nil {
+				t.Error(err)
+			}
+		}
+		due := make(chan time.Time)
+		close(due)
+		return due
+	}
+	done := staying(t, h)
+	ctx, kill := context.WithCancel(t.Context())
+	_, err := control.Ask(ctx, h.dir, orders.Recover, nil, func(json.RawMessage) {
+		lock, err := engine.Lock(h.dir)
+		if err != nil {
+			t.Error(err)
+		}
+		held <- lock
+		kill()
+	})
+	if err == nil {
+		t.Error("it was not killed")
+	}
+	if e := <-done; !e.again || e.err != nil || waited != 3 {
+		t.Errorf("%+v after %d looks", e, waited)
+	}
+}
+
 // A log that is too short may be a server that is behind: that is not noted, and looked
 // at again.
 func TestShortLogIsLookedAtAgain(t *testing.T) {
