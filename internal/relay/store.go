@@ -87,6 +87,8 @@ func failureOf(err error) *nip01.Refusal {
 		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "this relay cannot tell now whether it has everything that was acknowledged; ask again"}
 	case errors.Is(err, store.ErrUnanswered):
 		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the log of this relay's nodes does not answer: it is not known whether this was stored; send it again"}
+	case errors.Is(err, store.ErrUnsynced):
+		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: store.ErrUnsynced.Error() + "; nothing is stored until that is mended"}
 	case errors.Is(err, store.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return &nip01.Refusal{Prefix: nip01.PrefixError, Text: "the query took too long, narrow the filter"}
 	case errors.Is(err, store.ErrEnded):

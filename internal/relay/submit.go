@@ -2,6 +2,7 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -98,7 +99,9 @@ func (r *Relay) Begin(ctx context.Context, s Submission) *Pending {
 		})
 	}
 	if err != nil {
-		r.cfg.Log.Error("event not queued", "kind", ev.Kind, "err", err)
+		if !errors.Is(err, store.ErrUnsynced) { // that is said once
+			r.cfg.Log.Error("event not queued", "kind", ev.Kind, "err", err)
+		}
 		return p.decided(Answer{Why: failureOf(err), Outcome: store.Failed.String()})
 	}
 	p.stored = stored

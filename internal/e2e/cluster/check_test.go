@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,7 +113,14 @@ func TestCheckRefusesServers(t *testing.T) {
 	r.Restart(1, func(s *rig.Settings) { s.Sync = "" })
 	r.Settle()
 	refused(t, check(func(*jetstream.Options) {}), "sync_interval", r.Name(1))
-	refused(t, check(system), "sync_interval", r.Name(1))
+	r.Until("the stream's leader hears it", wait, func() error { // before, it is held for dead and not waited for
+		err := check(system)
+		if err == nil {
+			return errors.New("not refused")
+		}
+		refused(t, err, "sync_interval", r.Name(1))
+		return nil
+	})
 	r.Kill(1)
 	r.Restart(1, func(s *rig.Settings) { s.Sync = "1s" })
 	r.Settle()
@@ -125,41 +133,77 @@ func TestCheckRefusesServers(t *testing.T) {
 	refused(t, open(t, o).Create(t.Context()), "sync_interval", r.Name(1))
 }
 
-// Watch reports a server whose settings have become wrong, and when they are
-// right again.
+// Watch tells of a server whose settings have become wrong, of one that is silent, which
+// is as it was known last, and when all is right again. None of it is an error.
 func TestWatch(t *testing.T) {
 	t.Parallel()
 	r := rig.Start(t, nil)
 	o := r.Client().Options()
 	o.CheckEvery = 50 * time.Millisecond
+	o.Patience = time.Second
 	conn := create(t, o)
-	told := make(chan error)
-	go conn.Watch(t.Context(), func(err error) {
+	type look struct {
+		jetstream.Survey
+		err error
+	}
+	told := make(chan look)
+	go conn.Watch(t.Context(), func(v jetstream.Survey, err error) {
 		select {
-		case told <- err:
+		case told <- look{v, err}:
 		case <-t.Context().Done():
 		}
 	})
-	until := func(what string, is func(error) bool) {
+	until := func(what string, unknown int, unsynced ...string) {
 		t.Helper()
+		var last look
 		for deadline := time.After(wait); ; {
 			select {
-			case err := <-told:
-				if is(err) {
+			case last = <-told:
+				if last.err != nil {
+					t.Fatal(what, last.err)
+				}
+				if last.Unknown == unknown && slices.Equal(last.Unsynced, unsynced) {
 					return
 				}
 			case <-deadline:
-				t.Fatal("not told:", what)
+				t.Fatal("not told:", what, last)
 			}
 		}
 	}
-	until("all is well", func(err error) bool { return err == nil })
+	name := r.Name(2)
+	until("all is well", 0)
 	r.Kill(2)
+	until("it is dead", 1)
 	r.Restart(2, func(s *rig.Settings) { s.Sync = "" })
-	until("it does not sync", func(err error) bool { return errors.Is(err, jetstream.ErrRefused) })
+	until("it does not sync", 0, name)
 	r.Kill(2)
+	until("it is dead, and did not sync", 1, name)
 	r.Restart(2, func(s *rig.Settings) { s.Sync = "always" })
-	until("it syncs again", func(err error) bool { return err == nil })
+	until("it syncs again", 0)
+
+	if err := conn.RemoveServer(t.Context(), name, false); !errors.Is(err, jetstream.ErrOptions) {
+		t.Errorf("without a user who may: %v", err)
+	}
+	o.SystemCredentials, o.Patience = r.Client().SystemCredentials(), wait // they may have no leader yet
+	removing := open(t, o)
+	if err := removing.RemoveServer(t.Context(), "nobody", true); err == nil || !strings.Contains(err.Error(), "not removed") {
+		t.Errorf("a server that is none: %v", err)
+	}
+	if err := removing.RemoveServer(t.Context(), name, false); !errors.Is(err, jetstream.ErrFew) {
+		t.Errorf("nobody takes the copy: %v", err)
+	}
+	added := r.Add() // no URL leads to it
+	if err := removing.RemoveServer(t.Context(), name, false); err != nil {
+		t.Fatal(err)
+	}
+	until("another one has its copy", 1)
+	for v := (<-told).Survey; ; v = (<-told).Survey {
+		i := slices.IndexFunc(v.Servers, func(s jetstream.Server) bool { return s.Name == r.Name(added) })
+		if i >= 0 && errors.Is(v.Servers[i].Fault, jetstream.ErrUnlisted) && v.Servers[i].Keeps {
+			break
+		}
+	}
+	refused(t, conn.Check(t.Context()), "cluster.monitor", r.Name(added))
 }
 
 // faked serves a copy of a monitoring URL with one value of /varz changed.

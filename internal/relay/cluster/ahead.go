@@ -123,6 +123,8 @@ type Faults struct {
 	AnyEnd         bool // and more than there can be
 	SameMembers    bool // who has become a member since a question was asked is not asked
 	AckUnknown     bool // a new member acknowledges before others know it
+	TrustServers   bool // commands are taken whatever is known of the log's servers
+	RefuseSoon     bool // and they are looked at often, and refused after a second
 }
 
 // skipEvery is how many commands of other nodes there are for each that

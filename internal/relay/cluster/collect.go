@@ -63,6 +63,11 @@ func (n *Node) Append(ctx context.Context, c store.Command, t store.Ticket) erro
 	if epoch == noLease {
 		return ErrLease
 	}
+	if _, reads := c.(store.UseCalls); !reads { // what a call changes is another command
+		if err := Refuses(n); err != nil {
+			return err
+		}
+	}
 	p, err := n.o.prepare(item{epoch: epoch, store: c})
 	if err != nil {
 		return err

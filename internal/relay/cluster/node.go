@@ -27,6 +27,7 @@ type Node struct {
 	sending
 	reads
 	vigil
+	servers
 	holds   []*uint64 // numbers beyond which the log is not to be trimmed
 	missed  sender    // of which batches were never read here
 	emptied signals   // steps were executed

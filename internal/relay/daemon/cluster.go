@@ -30,6 +30,7 @@ type member struct {
 	settings map[string]string // what engramd cluster doctor compares
 	conn     *jetstream.Conn
 	node     atomic.Pointer[cluster.Node]
+	seen     atomic.Pointer[seen] // of the log's servers, nil before the first look
 	leading  leadership
 	lead     changes            // whether this node leads may have changed
 	cancel   context.CancelFunc // ends the node
@@ -84,6 +85,9 @@ func (m *member) open(ctx context.Context, cfg *config.Config) (err error) {
 	}
 	o := membership.LogOptions(cfg)
 	o.Log = m.log
+	if clusterFaults(m.env).RefuseSoon {
+		o.CheckEvery, o.Patience = leadEvery/10, leadEvery
+	}
 	if m.conn, err = jetstream.Open(ctx, o); err != nil {
 		return err
 	}
@@ -182,13 +186,7 @@ func (m *member) meet(r *relay.Relay, s *sqlite.Store, setPart func(nodes int)) 
 		return err
 	}
 	m.end = append(m.end, silent,
-		begin(inner, func(ctx context.Context) {
-			m.conn.Watch(ctx, func(err error) {
-				if errors.Is(err, jetstream.ErrRefused) {
-					m.fail(err)
-				}
-			})
-		}),
+		begin(inner, func(ctx context.Context) { m.conn.Watch(ctx, m.looked) }),
 		begin(inner, func(ctx context.Context) {
 			err := m.conn.Serve(ctx, jetstream.Peer{
 				Temp: m.dir, Backup: s.Backup, Full: m.conn.HalfFull,

@@ -26,9 +26,7 @@ func (m *member) vitals(question []byte, size int64) []byte {
 		ID: m.me.Node.String(), Name: m.name, Program: m.version, Leads: view.Leads, Applied: view.Applied, Hashes: cluster.Hashes(node),
 		Clock: m.machine(), Doubted: !m.clock.Trusts(m.machine()), Settings: m.settings, Free: freeBytes(m.dir), Size: size,
 	}
-	if err := node.Err(); err != nil {
-		v.Trouble = err.Error()
-	}
+	v.Trouble = m.trouble()
 	for _, one := range view.Members {
 		v.Members = append(v.Members, doctor.Member{ID: one.ID.String(), Name: one.Name, Heard: seconds(one.Heard)})
 	}

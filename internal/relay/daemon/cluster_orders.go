@@ -125,8 +125,12 @@ func fixedIn(next *config.Config, now string) (fixed []string) {
 
 // figures are read at every scrape.
 func (m *member) figures() metrics.Cluster {
-	v := m.node.Load().View()
+	v, servers := m.node.Load().View(), m.seen.Load()
+	if servers == nil {
+		servers = new(seen)
+	}
 	return metrics.Cluster{
+		ServersUnknown: float64(servers.unknown), ServersUnsynced: float64(servers.unsynced), Refuses: cluster.Refuses(m.node.Load()) != nil,
 		Applied: float64(v.Applied), Commands: float64(v.Commands), HashCompared: float64(v.Compared), Differing: float64(len(v.Differing)), Members: float64(len(v.Members)),
 		LiveMembers: float64(v.Live), Leads: v.Leads,
 	}
@@ -140,8 +144,9 @@ func (m *member) report() *status.Cluster {
 		Name: m.name, Applied: v.Applied, LogEnd: max(end, v.Applied), Commands: v.Commands, Compared: v.Compared, Leads: v.Leads,
 		Differing: v.Differing, Clock: offset.Seconds(), Version: v.Version,
 	}
-	if err := m.node.Load().Err(); err != nil {
-		r.Why = err.Error()
+	r.Why = m.trouble()
+	if now := m.seen.Load(); now != nil {
+		r.Servers = now.say
 	}
 	for _, one := range v.Members {
 		r.Members = append(r.Members, status.Member{Name: one.Name, Version: one.Version, Heard: seconds(one.Heard), Durable: one.Durable, Live: one.Live, Leads: one.Leads})

@@ -31,6 +31,10 @@ func clusterFaults(env []string) (f cluster.Faults) {
 		f.IgnoreCounters = true
 	case "strike-soon":
 		f.StrikeSoon = true
+	case "refuse-soon":
+		f.RefuseSoon = true
+	case "trust-servers":
+		f.RefuseSoon, f.TrustServers = true, true
 	case "epochs":
 		f.IgnoreEpochs = true
 	}

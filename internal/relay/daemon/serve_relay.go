@@ -201,7 +201,7 @@ func (p *process) openSurfaces() {
 	}
 	s.bridge = relayhttp.New(relayhttp.Options{
 		Relay: p.relay, Socket: s.sessions, URLs: p.ports.urls(cfg), Proxy: proxyOf(cfg), Local: cfg.Local(),
-		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, Late: p.clock.late, Limits: bridgeLimits(cfg.Bounds()),
+		Backend: relayhttp.Over(p.relay), Names: p.relay.Names(), Clock: p.member.now, Late: p.clock.late, Ails: p.member.ails, Limits: bridgeLimits(cfg.Bounds()),
 		Management: p.rules.admin, Used: p.rules.used, UsedElsewhere: p.contracts.usedElsewhere(), API: p.contracts.api, Web: page, Shares: p.shares.all, Pressed: p.memory.Pressed,
 		Sessions: sessions, Log: p.log, Metrics: p.metrics, Tags: s.tags, Access: cfg.Log.Access,
 	})

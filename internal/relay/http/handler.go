@@ -84,8 +84,11 @@ type Options struct {
 	// Web is served below /app/; nil serves nothing there.
 	Web Web
 
-	Clock   func() time.Time // nil means time.Now
-	Late    func() bool      // whether the clock is behind what has arrived; nil: it is not
+	Clock func() time.Time // nil means time.Now
+	Late  func() bool      // whether the clock is behind what has arrived; nil: it is not
+	// Ails says what is wrong with the log that several nodes share, "" for nothing, and
+	// why this one takes no writes, nil while it does; nil: there is no such log.
+	Ails    func() (what string, refuses error)
 	Log     *slog.Logger     // nil means none
 	Tags    *redact.Tags     // how the log names keys; nil names none
 	Access  bool             // see SetAccess
@@ -100,6 +103,7 @@ type Handler struct {
 	proxy   atomic.Pointer[Proxy]
 	probe   probe
 	late    func() bool // see Options
+	ails    func() (what string, refuses error)
 	pending *pending
 	log     *slog.Logger
 	tags    *redact.Tags
@@ -133,7 +137,7 @@ func New(o Options) *Handler {
 			signatures: signatures{o.Names, o.Clock},
 		},
 	}
-	h.probe.clock, h.late = o.Clock, o.Late
+	h.probe.clock, h.late, h.ails = o.Clock, o.Late, o.Ails
 	h.documents.template = template.Must(template.New("page").Parse(pageHTML)) // it is part of the program, and tested
 	h.SetAccess(o.Access)
 	h.SetProxy(o.Proxy)

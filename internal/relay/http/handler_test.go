@@ -22,6 +22,7 @@ import (
 
 	"engramd/internal/relay"
 	"engramd/internal/relay/metrics"
+	"engramd/internal/relay/store"
 )
 
 // fakeRelay answers Info and Ready.
@@ -208,10 +209,11 @@ func TestUpgradesGoToTheSocket(t *testing.T) {
 func TestHealthAndReadiness(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var log bytes.Buffer
-	late := false
+	late, ails, refuses := false, "", error(nil)
 	h, f := newHandler(t, func(_ *fakeRelay, o *Options) {
 		o.Clock, o.Log = func() time.Time { return now }, slog.New(slog.NewTextHandler(&log, nil))
 		o.Late = func() bool { return late }
+		o.Ails = func() (string, error) { return ails, refuses }
 	})
 	want := func(path string, code int) {
 		t.Helper()
@@ -250,6 +252,18 @@ func TestHealthAndReadiness(t *testing.T) {
 	}
 	now, late = now.Add(probeEvery), false
 	want("/readyz", 200)
+	now, ails = now.Add(probeEvery), "a server is unknown"
+	if w := get(h, "GET", "/readyz"); w.Code != 200 || !strings.Contains(w.Body.String(), ails) {
+		t.Errorf("a server of the log of which nothing is known: %d %s", w.Code, w.Body)
+	}
+	now, refuses = now.Add(probeEvery), store.ErrUnsynced
+	if w := get(h, "GET", "/readyz"); w.Code != 503 || !strings.Contains(w.Body.String(), "does not sync what it acknowledges") {
+		t.Errorf("a server of the log that does not sync: %d %s", w.Code, w.Body)
+	}
+	now, ails, refuses = now.Add(probeEvery), "", nil
+	if w := get(h, "GET", "/readyz"); w.Code != 200 || strings.Contains(w.Body.String(), "log") {
+		t.Errorf("all is well again: %d %s", w.Code, w.Body)
+	}
 	h.Drain()
 	want("/readyz", 503)
 	want("/healthz", 200)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"engramd/internal/relay/store"
 )
 
 const (
@@ -64,17 +66,20 @@ func (h *Handler) Ready(ctx context.Context) error {
 	if news {
 		h.log.Warn("not ready", "err", err)
 	}
-	if err != nil && !errors.Is(err, errLate) {
+	if err != nil && !errors.Is(err, errLate) && !errors.Is(err, store.ErrUnsynced) {
 		return errUnwritable
 	}
 	return err
 }
 
-// takes asks the database, and the clock.
+// takes asks the database, the clock, and whether the log keeps what it takes.
 func (h *Handler) takes(ctx context.Context) error {
 	err := h.in.relay.Ready(ctx)
 	if err == nil && h.late != nil && h.late() {
 		err = errLate
+	}
+	if err == nil && h.ails != nil {
+		_, err = h.ails()
 	}
 	return err
 }
@@ -86,7 +91,13 @@ func (h *Handler) readyz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	writeJSON(w, http.StatusOK, map[string]string{"status": "ready"})
+	answer := map[string]string{"status": "ready"}
+	if h.ails != nil {
+		if what, _ := h.ails(); what != "" {
+			answer["log"] = what
+		}
+	}
+	writeJSON(w, http.StatusOK, answer)
 }
 
 // The answers of /readyz; the database's own words stay in the log.

@@ -16,6 +16,10 @@ type Cluster struct {
 	Members      float64
 	LiveMembers  float64 // that were heard lately
 	Leads        bool    // this node does what one of them does for all
+
+	ServersUnknown  float64 // servers that keep the log, of which it is not known whether they sync
+	ServersUnsynced float64 // those that are known not to
+	Refuses         bool    // so that this node takes no writes
 }
 
 // ClusterLog is what a node's messages tell.
@@ -127,12 +131,15 @@ func (m *Metrics) WatchCluster(read func() Cluster) {
 		{"engramd_cluster_members", "Members of the cluster."},
 		{"engramd_cluster_live_members", "Members of the cluster that were heard lately."},
 		{"engramd_cluster_leads", "1 on the node that does what one does for all: deadlines, the outbox, scheduled snapshots, following other relays."},
+		{"engramd_cluster_servers_unknown", "Servers that keep the log, of which this node does not know whether they sync what they acknowledge."},
+		{"engramd_cluster_servers_unsynced", "Servers that keep the log and do not sync what they acknowledge, as far as this node knew last."},
+		{"engramd_cluster_refuses_writes", "1 while this node takes no writes, because a server that keeps the log has not synced for ten minutes."},
 		{"engramd_cluster_clock_offset_seconds", "How far this machine's clock is ahead of the log's time, at least; while messages come late, how late they come."},
 	}, func(set setGauges) {
 		now := read()
 		end, lag, offset := seen.now()
 		set([]float64{
-			now.Applied, max(float64(end), now.Applied), lag.Seconds(), now.Commands, now.HashCompared, now.Differing, now.Members, now.LiveMembers, oneIf(now.Leads), offset.Seconds(),
+			now.Applied, max(float64(end), now.Applied), lag.Seconds(), now.Commands, now.HashCompared, now.Differing, now.Members, now.LiveMembers, oneIf(now.Leads), now.ServersUnknown, now.ServersUnsynced, oneIf(now.Refuses), offset.Seconds(),
 		})
 	})
 }

@@ -30,7 +30,7 @@ func TestClusterMetrics(t *testing.T) {
 		t.Errorf("a process that is alone has %v", got)
 	}
 	m.WatchCluster(func() Cluster {
-		return Cluster{Applied: 7, Commands: 6, HashCompared: 5, Differing: 8, Members: 3, LiveMembers: 2, Leads: true}
+		return Cluster{Applied: 7, Commands: 6, HashCompared: 5, Differing: 8, Members: 3, LiveMembers: 2, Leads: true, ServersUnknown: 4, ServersUnsynced: 9, Refuses: true}
 	})
 	m.ClusterLog.AppendDone(3*time.Millisecond, true)
 	m.ClusterLog.AppendDone(2*time.Second, false)
@@ -41,7 +41,7 @@ func TestClusterMetrics(t *testing.T) {
 	m.ClusterLog.Executed(7, 30*time.Millisecond)
 	got := clusterValues(t, m)
 	for name, want := range map[string]float64{
-		"applied": 7, "log_end": 9, "lag_seconds": 0.03, "commands": 6, "hash_compared": 5, "differing_members": 8, "members": 3, "live_members": 2, "leads": 1,
+		"applied": 7, "log_end": 9, "lag_seconds": 0.03, "commands": 6, "hash_compared": 5, "differing_members": 8, "members": 3, "live_members": 2, "leads": 1, "servers_unknown": 4, "servers_unsynced": 9, "refuses_writes": 1,
 		"clock_offset_seconds": -0.5, "void_total": 2, "append_seconds": 1, "append_failures_total": 1, "sent_again_total": 4,
 	} {
 		if v, ok := got[name]; !ok || v != want {

@@ -19,6 +19,7 @@ type Cluster struct {
 	Members  []Member `json:"members"`
 
 	Differing []string `json:"differing,omitempty"` // members that have read another log
+	Servers   []string `json:"servers,omitempty"`   // what is to be done about the log's servers
 }
 
 // Member is one node, as this one knows it.
@@ -48,6 +49,9 @@ func (r *Report) writeCluster(line func(string, ...any)) {
 	line("compared\t%d of %d commands have the majority's outcomes", c.Compared, c.Commands)
 	if len(c.Differing) > 0 {
 		line("another log\t%s", strings.Join(c.Differing, ", "))
+	}
+	for _, one := range c.Servers {
+		line("server\t%s", one)
 	}
 	line("clock\t%s the log's", ahead(c.Clock))
 	line("MEMBER\tVERSION\tHEARD\tDURABLE\tSTATE")

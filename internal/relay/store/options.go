@@ -70,6 +70,9 @@ var (
 	// ErrUnanswered means that it is not known whether what was written entered the log
 	// that several stores execute.
 	ErrUnanswered = errors.New("the log did not answer in time: it is not known what became of this")
+	// ErrUnsynced means that the log of several stores is kept by servers that are known
+	// not to sync what they acknowledge, so that nothing is written.
+	ErrUnsynced = errors.New("a server of the log does not sync what it acknowledges: what is written could be lost")
 	// ErrClosed means that the store is closed or closing.
 	ErrClosed = errors.New("the store is closed")
 	// ErrReadOnly means that the store was opened with Options.ReadOnly.

@@ -93,10 +93,16 @@ func (c *Cluster) newNode(i int) *Node {
 		n.build = Faulty
 		n.env = []string{"ENGRAM_FAULT=" + fault, "ENGRAM_CLOCK=" + clock}
 	}
+	c.Configure(n)
+	return n
+}
+
+// Configure writes a node's configuration, with all the servers that there are.
+func (c *Cluster) Configure(n *Node) {
+	c.t.Helper()
 	if err := os.WriteFile(n.config, []byte(c.file(n)), 0o600); err != nil {
 		c.t.Fatalf("%v", err)
 	}
-	return n
 }
 
 func (c *Cluster) file(n *Node) string {

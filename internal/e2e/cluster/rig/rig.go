@@ -21,7 +21,7 @@ type T interface {
 	Failed() bool
 }
 
-// Rig is three servers.
+// Rig is three servers, and those that are added.
 type Rig struct {
 	t       T
 	dir     string
@@ -46,29 +46,50 @@ func Start(t T, change func(i int, s *Settings)) *Rig {
 	if r.cert, err = newCertificate(r.dir); err != nil {
 		t.Fatalf("%v", err)
 	}
+	t.Cleanup(r.end)
 	const count = 3
 	for i := range count {
-		s := &server{t: t, name: fmt.Sprintf("s%d", i), dir: filepath.Join(r.dir, fmt.Sprintf("s%d", i)), settings: usual}
-		if err := os.Mkdir(s.dir, 0o700); err != nil {
-			t.Fatalf("%v", err)
-		}
+		r.place()
 		if change != nil {
-			change(i, &s.settings)
-		}
-		r.servers = append(r.servers, s)
-		r.monitor, r.direct = append(r.monitor, NewProxy(t)), append(r.direct, NewProxy(t))
-		for j := range count {
-			if i != j {
-				r.routes[[2]int{i, j}] = NewProxy(t)
-			}
+			change(i, &r.servers[i].settings)
 		}
 	}
-	t.Cleanup(r.end)
 	for i := range r.servers {
 		r.Start(i)
 	}
 	r.Settle()
 	return r
+}
+
+// place makes a server that does not run yet, and what leads to it.
+func (r *Rig) place() (i int) {
+	r.t.Helper()
+	i = len(r.servers)
+	name := fmt.Sprintf("s%d", i)
+	s := &server{t: r.t, name: name, dir: filepath.Join(r.dir, name), settings: usual}
+	if err := os.Mkdir(s.dir, 0o700); err != nil {
+		r.t.Fatalf("%v", err)
+	}
+	r.servers = append(r.servers, s)
+	r.monitor, r.direct = append(r.monitor, NewProxy(r.t)), append(r.direct, NewProxy(r.t))
+	for j := range i {
+		r.routes[[2]int{i, j}], r.routes[[2]int{j, i}] = NewProxy(r.t), NewProxy(r.t)
+		r.routes[[2]int{i, j}].Target(r.servers[j].at.Cluster)
+	}
+	for _, c := range r.clients {
+		c.proxies = append(c.proxies, NewProxy(r.t))
+	}
+	return i
+}
+
+// Add adds a server that runs, to which no node has an address that was configured
+// before.
+func (r *Rig) Add() (i int) {
+	r.t.Helper()
+	i = r.place()
+	r.Start(i)
+	r.Settle()
+	return i
 }
 
 // end kills the servers and, if the test failed, shows what they logged.

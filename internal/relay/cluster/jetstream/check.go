@@ -1,9 +1,11 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +16,6 @@ import (
 const (
 	askAgain  = 500 * time.Millisecond
 	goneAfter = 4 * time.Second
-	forgetFor = 3 // checks in a row that could not be made, and Watch says so
 )
 
 // Check verifies the stream and the servers that keep it. The error is
@@ -25,31 +26,61 @@ func (c *Conn) Check(ctx context.Context) error {
 	return c.patiently(ctx, c.checkOnce)
 }
 
-// Watch checks once a minute (Options.CheckEvery) until ctx ends, and tells fn of
-// each check: nil, ErrRefused, or ErrUnverified after three of them in a row.
-func (c *Conn) Watch(ctx context.Context, fn func(error)) {
+// Watch looks at the stream and the servers once a minute (Options.CheckEvery) until
+// ctx ends, as patiently as Check, and tells fn what it saw. The error is ErrRefused
+// if the stream is not as it must be; what is wrong with servers is in the survey.
+func (c *Conn) Watch(ctx context.Context, fn func(Survey, error)) {
+	known := map[string]bool{}
 	ticker := time.NewTicker(c.o.CheckEvery)
 	defer ticker.Stop()
-	for unverified := 0; ; {
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
-		err := c.Check(ctx)
-		switch {
-		case ctx.Err() != nil:
+		v, err := c.looked(ctx)
+		if ctx.Err() != nil {
 			return
-		case errors.Is(err, ErrUnverified):
-			unverified++
-			c.o.Log.Warn("the log's settings could not be checked", "err", err, "times", unverified)
-			if unverified < forgetFor {
-				continue
-			}
-		default:
-			unverified = 0
 		}
-		fn(err)
+		v.remember(known)
+		fn(v, err)
+	}
+}
+
+// looked is a survey in which nothing is missing that could be learned in time.
+func (c *Conn) looked(ctx context.Context) (v Survey, err error) {
+	err = c.patiently(ctx, func(ctx context.Context) error {
+		now := c.Survey(ctx)
+		if ctx.Err() == nil || v.Servers == nil { // else it was cut short
+			v = now
+		}
+		return cmp.Or(now.Trouble, now.open(c.o.Monitor))
+	})
+	if !errors.Is(v.Trouble, ErrRefused) {
+		err = nil
+	}
+	return v, err
+}
+
+// remember notes what is known of the servers that keep the stream, and takes of those
+// of which nothing is known now what was known last.
+func (v *Survey) remember(loose map[string]bool) {
+	if i := slices.IndexFunc(v.Servers, func(s Server) bool { return s.Keeps }); i >= 0 {
+		maps.DeleteFunc(loose, func(name string, _ bool) bool {
+			return !slices.ContainsFunc(v.Servers, func(s Server) bool { return s.Keeps && s.Name == name })
+		})
+	}
+	for _, s := range v.Servers {
+		if _, before := loose[s.Name]; s.Known && (s.Keeps || before) {
+			loose[s.Name] = s.Loose
+		}
+	}
+	v.Unsynced = nil
+	for _, name := range slices.Sorted(maps.Keys(loose)) {
+		if loose[name] {
+			v.Unsynced = append(v.Unsynced, name)
+		}
 	}
 }
 
@@ -71,71 +102,76 @@ func (c *setup) patiently(ctx context.Context, check func(context.Context) error
 }
 
 func (c *Conn) checkOnce(ctx context.Context) error {
+	v := c.Survey(ctx)
+	if v.Trouble != nil {
+		return v.Trouble
+	}
+	if err := c.faulty(v.Servers); err != nil {
+		return err
+	}
+	if missed := v.unknown(false); len(missed) > 0 {
+		c.o.Log.Warn("servers of the log are gone; their settings are checked when they are back", "servers", missed)
+	}
+	return v.open(c.o.Monitor)
+}
+
+// stands returns the stream, and ErrRefused if it is not what nodes can go by.
+func (c *Conn) stands(ctx context.Context) (*jetstream.StreamInfo, error) {
 	_, info, err := c.info(ctx)
 	switch {
 	case missing(err):
-		return fmt.Errorf("%w: there is no stream %s: engramd cluster init makes that of a new cluster, and where it was lost the nodes begin again (docs/cluster.md, Beginning again)", ErrRefused, c.o.Stream)
+		return nil, fmt.Errorf("%w: there is no stream %s: engramd cluster init makes that of a new cluster, and where it was lost the nodes begin again (docs/cluster.md, Beginning again)", ErrRefused, c.o.Stream)
 	case errors.Is(err, ErrReplaced):
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return nil, fmt.Errorf("%w: %w", ErrRefused, err)
 	case err != nil:
-		return err
+		return nil, err
 	}
-	if err := c.faults(info.Config); err != nil {
-		return err
-	}
-	return c.checkServers(ctx, info.Cluster)
+	return info, c.faults(info.Config)
 }
 
-// checkServers checks all servers that can be asked, and that those which keep
-// the stream are among them. keepers is nil as long as there is no stream.
-func (c *Conn) checkServers(ctx context.Context, keepers *jetstream.ClusterInfo) error {
-	names, dead, err := c.keepers(keepers)
-	if err != nil {
-		return err
-	}
-	var all []server
-	var silent []error
-	switch {
-	case len(c.o.Monitor) > 0:
-		all, silent = c.monitored(ctx)
-	case c.o.SystemCredentials != "":
-		if all, err = c.system(ctx, without(names, dead)); err != nil {
-			return err
-		}
-		silent = make([]error, len(names)) // whoever is missing has not answered
-	default: // TrustSync
+// faulty returns what is wrong with a server that was asked, or where none is asked
+// with the one of this connection.
+func (c *Conn) faulty(all []Server) error {
+	if !c.o.asks() {
 		trusted := server{Name: c.nc.ConnectedServerName(), Version: c.nc.ConnectedServerVersion(), MaxPayload: c.nc.MaxPayload()}
 		return trusted.fault()
 	}
 	for _, s := range all {
-		if err := s.fault(); err != nil {
-			return err
+		if s.Known && s.Fault != nil {
+			return s.Fault
 		}
-		names = slices.DeleteFunc(names, func(name string) bool { return name == s.Name })
-	}
-	if keepers == nil && len(silent) > 0 {
-		return errors.Join(silent...) // any of them may be given the stream
-	}
-	return c.missed(names, dead, silent)
-}
-
-// missed judges the servers that nobody could ask: there may be as many as URLs
-// that do not answer, and they must be known to be dead.
-func (c *setup) missed(names, dead []string, silent []error) error {
-	if len(names) > len(silent) {
-		return fmt.Errorf("%w: cluster.monitor lacks the monitoring URL of server %s, which keeps the log", ErrRefused, strings.Join(names, ", "))
-	}
-	if alive := without(names, dead); len(alive) > 0 {
-		return fmt.Errorf("server %s does not tell its settings: %w", strings.Join(alive, ", "), errors.Join(silent...))
-	}
-	if len(names) > 0 {
-		c.o.Log.Warn("servers of the log are gone; their settings are checked when they are back", "servers", names)
 	}
 	return nil
 }
 
-// keepers returns the names of the servers that keep the stream, and of those
-// among them that are gone.
+// unknown are the servers that keep the stream and were not asked: those that the
+// others hold for alive, or those that are gone.
+func (v *Survey) unknown(alive bool) (names []string) {
+	for _, s := range v.Servers {
+		if s.Keeps && s.Fault != nil && !s.Known && s.gone != alive {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// open returns why it is not known of all servers that keep the stream, and live,
+// how they are set up. Of more unknown ones than monitoring URLs do not answer there is
+// no URL of some.
+func (v *Survey) open(monitor []string) error {
+	alive := v.unknown(true)
+	all := append(v.unknown(false), alive...)
+	switch {
+	case len(monitor) > 0 && len(all) > len(v.Silent):
+		return fmt.Errorf("%w: cluster.monitor lacks the monitoring URL of server %s, which keeps the log", ErrRefused, strings.Join(all, ", "))
+	case len(alive) == 0:
+		return nil
+	}
+	return fmt.Errorf("server %s keeps the log and does not tell its settings: %w", strings.Join(alive, ", "), cmp.Or(errors.Join(v.Silent...), errSilent))
+}
+
+// keepers returns the names of the servers that keep the stream, its leader first, and
+// of those among them that are gone.
 func (c *setup) keepers(info *jetstream.ClusterInfo) (names, dead []string, err error) {
 	if info == nil || c.o.Replicas == 1 && info.Leader == "" {
 		return nil, nil, nil
@@ -151,7 +187,7 @@ func (c *setup) keepers(info *jetstream.ClusterInfo) (names, dead []string, err 
 		}
 	}
 	if len(names) != c.o.Replicas {
-		return nil, nil, fmt.Errorf("%d servers keep the log, and %d should: %s", len(names), c.o.Replicas, strings.Join(names, ", "))
+		return names, dead, fmt.Errorf("%d servers keep the log, and %d should: %s", len(names), c.o.Replicas, strings.Join(names, ", "))
 	}
 	return names, dead, nil
 }

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -53,21 +54,33 @@ func TestKeepers(t *testing.T) {
 		return &jetstream.ClusterInfo{Leader: "a", Replicas: []*jetstream.PeerInfo{
 			{Name: "b", Current: true, Active: time.Second}, {Name: "c", Current: true, Active: time.Second, Offline: offline}}}
 	}
-	silent := []error{errors.New("no answer")}
 	names, dead, err := c.keepers(info(false))
 	if err != nil || len(names) != 3 || len(dead) != 0 {
 		t.Fatalf("%v %v %v", names, dead, err)
 	}
-	if err := c.missed(nil, dead, nil); err != nil {
+	urls := []string{"http://127.0.0.1:1"}
+	open := func(is *jetstream.ClusterInfo, silent int, asked ...string) error {
+		names, dead, _ := c.keepers(is)
+		v := Survey{Silent: make([]error, silent)}
+		for _, name := range names {
+			s := Server{Name: name, Keeps: true, Known: slices.Contains(asked, name), gone: slices.Contains(dead, name)}
+			if !s.Known {
+				s.Fault = errSilent
+			}
+			v.Servers = append(v.Servers, s)
+		}
+		return v.open(urls)
+	}
+	if err := open(info(false), 0, "a", "b", "c"); err != nil {
 		t.Errorf("all were asked: %v", err)
 	}
-	if err := c.missed([]string{"c"}, dead, nil); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "server c") {
+	if err := open(info(false), 0, "a", "b"); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "server c") {
 		t.Errorf("no URL of c: %v", err)
 	}
-	if err := c.missed([]string{"c"}, dead, silent); err == nil || errors.Is(err, ErrRefused) {
+	if err := open(info(false), 1, "a", "b"); err == nil || errors.Is(err, ErrRefused) {
 		t.Errorf("c lives and does not answer: %v", err)
 	}
-	if _, dead, _ = c.keepers(info(true)); c.missed([]string{"c"}, dead, silent) != nil {
+	if open(info(true), 1, "a", "b") != nil {
 		t.Error("c is dead, and its silence counts")
 	}
 	for active, is := range map[time.Duration]bool{0: true, time.Second: false, time.Minute: true} {
@@ -81,6 +94,34 @@ func TestKeepers(t *testing.T) {
 	if _, _, err := c.keepers(&jetstream.ClusterInfo{Leader: "a"}); err == nil {
 		t.Error("one server of three keeps the log")
 	}
+}
+
+// What was known last of a server that keeps the log counts as long as nothing else is
+// known of it, and as long as it keeps the log.
+func TestKnownLast(t *testing.T) {
+	known := map[string]bool{}
+	see := func(what string, want string, servers ...Server) {
+		t.Helper()
+		v := Survey{Servers: servers}
+		v.remember(known)
+		if got := strings.Join(v.Unsynced, " "); got != want {
+			t.Errorf("%s: %q do not sync, want %q", what, got, want)
+		}
+	}
+	a, b, c := Server{Name: "a", Keeps: true, Known: true}, Server{Name: "b", Keeps: true, Known: true}, Server{Name: "c", Keeps: true, Known: true}
+	loose := func(s Server) Server { s.Loose = true; return s }
+	silent := func(s Server) Server { s.Known = false; return s }
+	spare := func(s Server) Server { s.Keeps = false; return s }
+	see("all sync", "", a, b, c)
+	see("one does not", "c", a, b, loose(c))
+	see("it is silent", "c", a, b, silent(c))
+	see("the stream has no leader", "c", spare(a), spare(b))
+	see("another one too", "b c", a, loose(b), silent(c))
+	see("one is mended", "c", a, b, silent(c))
+	see("it is known by its URL alone, and mended", "", spare(a), spare(b), spare(c))
+	see("it is worse again", "c", a, b, loose(c))
+	see("another one has its copy", "", a, b, silent(Server{Name: "d", Keeps: true}), spare(loose(c)))
+	see("one in reserve does not sync", "", a, b, c, spare(loose(Server{Name: "d", Known: true})))
 }
 
 // An answer of the log is a number, a refusal, or unknown.

@@ -36,8 +36,8 @@ type Options struct {
 	// https://HOST:PORT: whether a server syncs is told there and nowhere else,
 	// except to users of the system account.
 	Monitor []string
-	// SystemCredentials is like Credentials, of a user of the system account. It
-	// is used if Monitor is empty.
+	// SystemCredentials is like Credentials, of a user of the system account, which asks
+	// all servers that there are. Monitor is not used then.
 	SystemCredentials string
 	// TrustSync says that the operator answers for the servers' sync_interval. It
 	// counts if there is neither Monitor nor SystemCredentials.
@@ -64,8 +64,8 @@ var (
 
 // How to say whether the servers sync.
 const wantSync = "an acknowledged event must be synced, and the servers do not tell a client whether they do: " +
-	"set sync_interval: always in the jetstream block of every server, and list their monitoring URLs in cluster.monitor " +
-	"(http://HOST:8222), or name the credentials of a user of the system account in cluster.system_credentials, " +
+	"set sync_interval: always in the jetstream block of every server, and name the credentials of a user of the system account in " +
+	"cluster.system_credentials, or list the monitoring URLs of all servers in cluster.monitor (http://HOST:8222), " +
 	"or answer for it yourself with cluster.trust_sync = true"
 
 // check returns an ErrOptions.
@@ -162,6 +162,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Replicas == 0 {
 		o.Replicas = 3
+	}
+	if o.SystemCredentials != "" {
+		o.Monitor = nil
 	}
 	if o.InFlight <= 0 {
 		o.InFlight = 1024

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -103,11 +104,9 @@ func get(ctx context.Context, client *http.Client, url string, into any) error {
 // system asks all servers as a user of the system account, and returns those that
 // answered, as soon as all of names did.
 func (c *setup) system(ctx context.Context, names []string) ([]server, error) {
-	asked, cancel := context.WithTimeout(ctx, dialLimit)
-	defer cancel()
-	nc, err := c.connect(asked, "engramd check", c.o.SystemCredentials)
+	nc, err := c.asSystem(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("as a user of the system account: %w", err)
+		return nil, err
 	}
 	defer nc.Close()
 	found, configs := map[string]varz{}, map[string]jsz{}
@@ -127,6 +126,71 @@ func (c *setup) system(ctx context.Context, names []string) ([]server, error) {
 		return nil, fmt.Errorf("no server answers: is this a user of the system account?")
 	}
 	return all, nil
+}
+
+func (c *setup) asSystem(ctx context.Context) (*nats.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialLimit)
+	defer cancel()
+	nc, err := c.connect(ctx, "engramd check", c.o.SystemCredentials)
+	if err != nil {
+		return nil, fmt.Errorf("as a user of the system account: %w", err)
+	}
+	return nc, nil
+}
+
+// ErrFew means that there would be fewer servers than are to keep the log.
+var ErrFew = errors.New("no other server could take its copy of the log")
+
+// RemoveServer takes a server out of those that keep streams, whether it runs or not;
+// another one gets its copy of the log. ErrFew if there is none, unless anyway.
+func (c *Conn) RemoveServer(ctx context.Context, name string, anyway bool) error {
+	if c.o.SystemCredentials == "" {
+		return fmt.Errorf("%w: only a user of the system account may: name its credentials in cluster.system_credentials", ErrOptions)
+	}
+	all, err := c.system(ctx, nil) // and those in reserve
+	if err != nil {
+		return err
+	}
+	left := 0
+	for _, s := range all {
+		if s.Name != name && s.JetStream && !s.loose() {
+			left++
+		}
+	}
+	if left < c.o.Replicas && !anyway {
+		return fmt.Errorf("%w: without %s %d would be left, and cluster.replicas is %d", ErrFew, name, left, c.o.Replicas)
+	}
+	nc, err := c.asSystem(ctx)
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	request, err := json.Marshal(map[string]string{"peer": name})
+	if err != nil {
+		return err
+	}
+	var answer struct {
+		Success bool `json:"success"`
+		Error   struct {
+			Description string `json:"description"`
+		} `json:"error"`
+	}
+	err = c.patiently(ctx, func(ctx context.Context) error { // until they have a leader, who alone answers
+		ctx, cancel := context.WithTimeout(ctx, systemLimit)
+		defer cancel()
+		m, err := nc.RequestWithContext(ctx, "$JS.API.SERVER.REMOVE", request)
+		if err == nil {
+			err = json.Unmarshal(m.Data, &answer)
+		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("the servers do not answer, or this user may not remove one: %w", err)
+	case !answer.Success:
+		return fmt.Errorf("it is not removed: %s", answer.Error.Description)
+	}
+	return nil
 }
 
 // ping collects the answers of all servers by name. Without names it waits for

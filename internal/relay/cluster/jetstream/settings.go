@@ -78,6 +78,11 @@ type server struct {
 	Stored, Room int64
 }
 
+// loose reports whether it acknowledges what is not on its disk.
+func (s *server) loose() bool {
+	return !atLeast(s.Version, oldest) || s.JetStream && !s.SyncAlways
+}
+
 // fault names what is wrong with a server.
 func (s *server) fault() error {
 	switch {

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,7 +31,14 @@ func (c *setup) config() jetstream.StreamConfig {
 // is there and has the same settings is no error: Bounds says whether it is
 // empty.
 func (c *Conn) Create(ctx context.Context) error {
-	if err := c.patiently(ctx, func(ctx context.Context) error { return c.checkServers(ctx, nil) }); err != nil {
+	err := c.patiently(ctx, func(ctx context.Context) error {
+		var v Survey
+		if err := c.ask(ctx, &v, nil, nil); err != nil {
+			return err
+		}
+		return cmp.Or(c.faulty(v.Servers), errors.Join(v.Silent...)) // any of them may be given the stream
+	})
+	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.o.Patience)

@@ -17,6 +17,10 @@ type Survey struct {
 	Last    uint64 // the log's last message
 	Trouble error  // the stream does not answer, or is not set up as it must be
 	Servers []Server
+
+	Unknown  int      // servers that keep the log, of which it is not known whether they sync
+	Unsynced []string // those that do not, as far as Watch knew last
+	Silent   []error  // of monitoring URLs that do not answer
 }
 
 // Server is one server of the log.
@@ -25,8 +29,11 @@ type Server struct {
 	Leads, Keeps  bool // the stream
 	Fault         error
 	Known         bool          // the rest of it is
+	Loose         bool          // it acknowledges what is not on its disk
 	Ahead         time.Duration // its clock, of this machine's
 	Stored, Room  int64         // bytes, of how many
+
+	gone bool
 }
 
 // ahead is how far a time that is read is ahead of this machine's clock just then.
@@ -41,49 +48,67 @@ func (a *ahead) UnmarshalJSON(text []byte) error {
 
 // Survey asks the stream and all servers that can be asked, once.
 func (c *Conn) Survey(ctx context.Context) (v Survey) {
-	_, info, err := c.info(ctx)
+	info, err := c.stands(ctx)
 	var names, dead []string
-	leader := ""
-	if err == nil {
+	if info != nil {
 		v.Last = info.State.LastSeq
 		var lost error
 		names, dead, lost = c.keepers(info.Cluster)
-		if len(names) > 0 {
-			leader = names[0]
-		}
-		err = errors.Join(c.faults(info.Config), lost)
+		err = errors.Join(err, lost)
 	}
-	var all []server
-	var silent []error
-	switch {
-	case len(c.o.Monitor) > 0:
-		all, silent = c.monitored(ctx)
-	case c.o.SystemCredentials != "":
-		var failed error
-		all, failed = c.system(ctx, without(names, dead))
+	if failed := c.ask(ctx, &v, names, dead); failed != nil {
 		err = errors.Join(err, failed)
 	}
-	for _, s := range all {
+	v.Trouble = err
+	if v.Unknown = len(v.unknown(true)) + len(v.unknown(false)); err != nil && names == nil && c.o.asks() {
+		v.Unknown = c.o.Replicas
+	}
+	return v
+}
+
+// asks reports whether there is a way to ask the servers.
+func (o *Options) asks() bool { return len(o.Monitor) > 0 || o.SystemCredentials != "" }
+
+// ask asks all servers that can be asked, and notes which keep the stream.
+func (c *setup) ask(ctx context.Context, v *Survey, names, dead []string) (err error) {
+	var told []server
+	switch {
+	case len(c.o.Monitor) > 0:
+		told, v.Silent = c.monitored(ctx)
+	case c.o.SystemCredentials != "":
+		told, err = c.system(ctx, without(names, dead))
+	}
+	for _, s := range told {
 		v.Servers = append(v.Servers, Server{
-			Name: s.Name, Version: s.Version, Keeps: slices.Contains(names, s.Name), Leads: s.Name == leader,
-			Fault: s.fault(), Known: true, Ahead: s.Ahead, Stored: s.Stored, Room: s.Room,
+			Name: s.Name, Version: s.Version, Keeps: slices.Contains(names, s.Name),
+			Fault: s.fault(), Known: true, Loose: s.loose(), Ahead: s.Ahead, Stored: s.Stored, Room: s.Room,
 		})
-		names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == s.Name })
 	}
 	for _, name := range names {
-		one := Server{Name: name, Keeps: true, Leads: name == leader}
-		if len(c.o.Monitor) > 0 || c.o.SystemCredentials != "" || slices.Contains(dead, name) {
-			one.Fault = errors.New("it does not answer")
+		if slices.ContainsFunc(told, func(s server) bool { return s.Name == name }) {
+			continue
+		}
+		one := Server{Name: name, Keeps: true, gone: slices.Contains(dead, name)}
+		switch {
+		case len(c.o.Monitor) > 0 && !one.gone:
+			one.Fault = ErrUnlisted
+		case c.o.asks() || one.gone:
+			one.Fault = errSilent
 		}
 		v.Servers = append(v.Servers, one)
 	}
-	if len(silent) > len(names) {
-		err = errors.Join(append(silent, err)...)
+	for i := range v.Servers {
+		v.Servers[i].Leads = len(names) > 0 && v.Servers[i].Name == names[0]
 	}
 	slices.SortFunc(v.Servers, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
-	v.Trouble = err
-	return v
+	return err
 }
+
+// ErrUnlisted means that a server keeps the log and is heard by the others, and was not
+// found by cluster.monitor.
+var ErrUnlisted = errors.New("it keeps the log, and no URL in cluster.monitor leads to it")
+
+var errSilent = errors.New("it does not answer")
 
 // HalfFull reports whether the log has half of the room that the stream, or a server
 // that keeps it, has for it.

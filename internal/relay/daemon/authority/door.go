@@ -20,9 +20,10 @@ type Parcel struct {
 	Cert     string            `json:"certificate"` // its own
 	Hosts    []string          `json:"hosts"`       // of the log's servers
 	Stream   string            `json:"stream"`
-	Login    string            `json:"login"`  // seed of the user that nodes are
-	System   string            `json:"system"` // and of the one who may look at the servers
-	Keys     map[string]string `json:"keys"`   // files of the data folder
+	Replicas int               `json:"replicas,omitempty"` // of it, 0: as many as hosts
+	Login    string            `json:"login"`              // seed of the user that nodes are
+	System   string            `json:"system"`             // and of the one who may look at the servers
+	Keys     map[string]string `json:"keys"`               // files of the data folder
 	Settings string            `json:"settings"`
 }
 

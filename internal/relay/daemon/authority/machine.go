@@ -1,6 +1,7 @@
 package authority
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -100,7 +101,7 @@ func (m *Machine) config() string {
 	}
 	return fmt.Sprintf("data = %q\n%scluster.enabled = true\ncluster.name = %q\ncluster.urls = [%s]\ncluster.stream = %q\ncluster.replicas = %d\n"+
 		"cluster.credentials = %q\ncluster.system_credentials = %q\ncluster.tls_ca = %q\ncluster.tls_cert = %q\ncluster.tls_key = %q\n",
-		m.Data, m.Options, m.Host, strings.Join(urls, ", "), m.Stream, len(m.Hosts),
+		m.Data, m.Options, m.Host, strings.Join(urls, ", "), m.Stream, cmp.Or(m.Replicas, len(m.Hosts)),
 		m.in(LoginFile), m.in(SystemFile), m.in(CAFile), m.in(CertFile), m.in(CertKey))
 }
 
@@ -170,7 +171,7 @@ accounts {
   }
   SYS {
     users: [{ nkey: @SYSTEM@, permissions: {
-      publish: ["$SYS.REQ.SERVER.PING.VARZ", "$SYS.REQ.SERVER.PING.JSZ"]
+      publish: ["$SYS.REQ.SERVER.PING.VARZ", "$SYS.REQ.SERVER.PING.JSZ", "$JS.API.SERVER.REMOVE"]
       subscribe: ["_INBOX.>"]
     } }]
   }

@@ -54,6 +54,7 @@ Commands:
   rejoin                             join again with another database
   leave                              leave the cluster
   remove NODE [--yes]                remove a node that does not return
+  remove-server SERVER [--yes]       remove a log server; another one gets its copy
   doctor                             check all nodes and log servers
   verify --urls URL,URL... [--for 10m] [--key-file FILE]...
                                      verify the promises of running nodes
@@ -70,7 +71,7 @@ clients do, some 30 writes a second, judges what the nodes show, and removes wha
 was broken or a node cannot be judged. docs/cluster.md has examples.
 `
 
-var clusterVerbs = map[string]int{"init": 0, "token": 16, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "doctor": 0, "verify": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
+var clusterVerbs = map[string]int{"init": 0, "token": 16, "join": 0, "rejoin": 0, "leave": 0, "remove": 1, "remove-server": 1, "doctor": 0, "verify": 0, "recover": 0, "show": 0, "configure": 0, "raise": 1, "void": 2}
 
 func (c *clusterCommand) pick(args []string) ([]string, error) {
 	return c.oneOf(args, "", slices.Collect(maps.Keys(clusterVerbs))...)
@@ -82,6 +83,8 @@ func (c *clusterCommand) flags(fs *flag.FlagSet) int {
 		fs.BoolVar(&c.yes, "yes", false, "confirm that the message is lost")
 	case "remove":
 		fs.BoolVar(&c.yes, "yes", false, "remove a node that runs, too")
+	case "remove-server":
+		fs.BoolVar(&c.yes, "yes", false, "remove it although no other server can take its copy")
 	case "recover":
 		fs.BoolVar(&c.yes, "yes", false, "agree to the import and to the recovery")
 		fs.Func("folder", "compare a further data folder; repeatable", func(path string) error {
@@ -115,6 +118,10 @@ func (c *clusterCommand) check() error {
 	case "remove":
 		if len(c.operands) == 0 {
 			return errors.New("NODE is required")
+		}
+	case "remove-server":
+		if len(c.operands) == 0 {
+			return errors.New("SERVER is required: engramd cluster doctor lists them")
 		}
 	case "token":
 		if len(c.operands) == 0 || c.operands[0] == "revoke" && len(c.operands) == 1 {
@@ -184,6 +191,8 @@ func (c *clusterCommand) Run(ctx context.Context) error {
 		return c.doctor(ctx)
 	case "verify":
 		return c.verify(ctx)
+	case "remove-server":
+		return c.removeServer(ctx)
 	case "recover":
 		return c.recover(ctx)
 	case "show":

@@ -28,6 +28,24 @@ func (c *clusterCommand) doctor(ctx context.Context) error {
 	return nil
 }
 
+// removeServer takes a server of the log out.
+func (c *clusterCommand) removeServer(ctx context.Context) error {
+	conn, err := c.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	name := c.operands[0]
+	err = conn.RemoveServer(ctx, name, c.yes)
+	if errors.Is(err, jetstream.ErrFew) {
+		return fmt.Errorf("%w; with --yes it is removed all the same, and the loss of another one stops all writes", err)
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(c.Stdout, "%s is removed: stop it, and engramd cluster doctor says when another one has its copy of the log\n", name)
+	}
+	return err
+}
+
 func (c *clusterCommand) findings(ctx context.Context) (f doctor.Findings, err error) {
 	dialing, cancel := context.WithTimeout(ctx, doctorTime)
 	defer cancel()

@@ -52,6 +52,8 @@ func TestClusterCommandsRefuse(t *testing.T) {
 		"cluster join":                             "names no server",
 		"cluster remove":                           "NODE is required",
 		"cluster remove b":                         "no relay runs",
+		"cluster remove-server":                    "SERVER is required",
+		"cluster remove-server s2":                 "names no server",
 		"cluster doctor":                           "names no server",
 		"cluster token":                            "NAME is required",
 		"cluster token revoke":                     "NAME is required",

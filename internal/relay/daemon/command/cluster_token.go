@@ -98,7 +98,7 @@ func letIn(ctx context.Context, c *clusterCommand, dir string, book authority.Bo
 // parcel is what who joins is given, but for the certificate.
 func parcel(ctx context.Context, c *clusterCommand) (p authority.Parcel, err error) {
 	k := &c.cfg.Cluster
-	p = authority.Parcel{Stream: k.Stream, Settings: config.SharedText(c.cfg), Keys: map[string]string{}}
+	p = authority.Parcel{Stream: k.Stream, Replicas: k.Replicas, Settings: config.SharedText(c.cfg), Keys: map[string]string{}}
 	for _, one := range k.URLs {
 		u, err := url.Parse(one)
 		if err != nil {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -37,13 +38,8 @@ func (f *Findings) Advice() (do []string) {
 		say("the log: %s. Without a majority of its servers nothing is written: start those that are down", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	f.differing(say)
+	do = append(do, Servers(&f.Survey)...)
 	for _, s := range f.Survey.Servers {
-		switch {
-		case s.Fault != nil && !s.Known:
-			say("server %s of the log: %v. Start it; until then the loss of another one stops all writes", s.Name, s.Fault)
-		case s.Fault != nil:
-			say("server %s of the log: %v; then start it again", s.Name, s.Fault)
-		}
 		if s.Known && s.Keeps && s.Room > 0 && s.Room-s.Stored < s.Room/10 {
 			say("server %s of the log has used %d of %d bytes: make room, or raise max_file in its jetstream block", s.Name, s.Stored, s.Room)
 		}
@@ -69,6 +65,38 @@ func (f *Findings) Advice() (do []string) {
 			first = &f.Nodes[i]
 		}
 		n.unlike(first, say)
+	}
+	return do
+}
+
+// Servers returns what is to be done about servers of the log that are not as they must
+// be, or do not say how they are.
+func Servers(v *jetstream.Survey) (do []string) {
+	say := func(format string, args ...any) {
+		do = append(do, fmt.Sprintf("server %s of the log: "+format, args...))
+	}
+	unknown := 0
+	for _, s := range v.Servers {
+		if s.Fault == nil {
+			continue
+		}
+		name := printable(s.Name)
+		switch {
+		case errors.Is(s.Fault, jetstream.ErrUnlisted):
+			say("%v. Add it on all nodes, or set cluster.system_credentials", name, s.Fault)
+		case !s.Known:
+			say("%v. Start it; until then the loss of another one stops all writes", name, s.Fault)
+		case s.Keeps && s.Loose:
+			say("%v; then start it again. Or take it out: engramd cluster remove-server %[1]s. Ten minutes after that was seen nodes take no writes", name, s.Fault)
+		default:
+			say("%v; then start it again", name, s.Fault)
+		}
+		if !s.Known {
+			unknown++
+		}
+	}
+	if len(v.Silent) > unknown {
+		do = append(do, "cluster.monitor: "+printable(strings.ReplaceAll(errors.Join(v.Silent...).Error(), "\n", "; ")))
 	}
 	return do
 }

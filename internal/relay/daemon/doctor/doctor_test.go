@@ -57,6 +57,15 @@ func TestAdvice(t *testing.T) {
 		"a server's setting": {func(f *Findings) {
 			f.Survey.Servers[0].Fault = errors.New(`sync_interval of server sa is not "always"`)
 		}, []string{"sync_interval"}},
+		"a server that does not sync": {func(f *Findings) {
+			s := &f.Survey.Servers[0]
+			s.Fault, s.Loose = errors.New(`sync_interval of server sa is not "always"`), true
+		}, []string{"take it out: engramd cluster remove-server sa."}},
+		"a server that is not listed": {func(f *Findings) {
+			s := &f.Survey.Servers[2]
+			s.Known, s.Fault = false, jetstream.ErrUnlisted
+		}, []string{"server sc of the log: it keeps the log, and no URL in cluster.monitor leads to it. Add it on all nodes"}},
+		"a URL of nobody":         {func(f *Findings) { f.Survey.Silent = []error{errors.New("http://127.0.0.1:1: refused")} }, []string{"cluster.monitor: http://127.0.0.1:1: refused"}},
 		"a server's clock":        {func(f *Findings) { f.Survey.Servers[0].Ahead = time.Hour }, []string{"the clock of server sa of the log is 1h0m0s off"}},
 		"a server's disk":         {func(f *Findings) { f.Survey.Servers[0].Stored = 1<<40 - 7 }, []string{"make room, or raise max_file"}},
 		"a server that is asleep": {func(f *Findings) { f.Survey.Trouble = errors.New("the log has no leader") }, []string{"the log has no leader"}},
