@@ -100,29 +100,57 @@ func TestNoteOfCopiedWordsIsExternal(t *testing.T) {
 	}
 }
 
-// TestNotesShareABatch: those that arrive before the time is over go together,
-// each with its own answer.
+// slowly is a journal that takes a while.
+type slowly struct {
+	*journal
+	takes time.Duration
+}
+
+func (s slowly) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added, error) {
+	time.Sleep(s.takes)
+	return s.journal.Add(ctx, texts)
+}
+
+// TestNotesShareABatch: one that is alone waits for nobody. Those that arrive while it is
+// on its way go together once it is there, or when they have waited long enough, each with
+// its own answer.
 func TestNotesShareABatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const many = 20
-		j := &journal{}
-		b := NewBatch(t.Context(), j, time.Minute)
-		var wg sync.WaitGroup
-		for i := range many {
-			wg.Go(func() {
-				text := memory.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: fmt.Sprint(i)}
-				if all, err := b.Add(context.Background(), []memory.NewText{text}); err != nil || all[0].Entry.Text != text.Text {
-					t.Errorf("%v got %v, %v", text, all, err)
+	for name, c := range map[string]struct{ takes, waits time.Duration }{
+		"it is soon there": {10 * time.Millisecond, 20 * time.Millisecond},
+		"it takes long":    {time.Second, Together + time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const many = 20
+				j := &journal{}
+				b := NewBatch(t.Context(), slowly{j, c.takes}, time.Minute)
+				var wg sync.WaitGroup
+				add := func(i int) {
+					wg.Go(func() {
+						text := memory.NewText{Slug: nipae.Slug(fmt.Sprint("mem/", i)), Text: fmt.Sprint(i)}
+						if all, err := b.Add(context.Background(), []memory.NewText{text}); err != nil || all[0].Entry.Text != text.Text {
+							t.Errorf("%v got %v, %v", text, all, err)
+						}
+					})
+				}
+				start := time.Now()
+				add(0)
+				synctest.Wait() // it is on its way
+				for i := 1; i < many; i++ {
+					add(i)
+				}
+				wg.Wait()
+				if waited := time.Since(start); waited != c.waits || len(j.batches) != 2 || len(j.batches[0]) != 1 || len(j.batches[1]) != many-1 {
+					t.Errorf("%d batches after %v", len(j.batches), waited)
+				}
+				start = time.Now()
+				add(many)
+				if wg.Wait(); time.Since(start) != c.takes {
+					t.Errorf("one that is alone took %v", time.Since(start))
 				}
 			})
-		}
-		synctest.Wait() // all of them wait
-		start := time.Now()
-		wg.Wait()
-		if waited := time.Since(start); waited != Together || len(j.batches) != 1 || len(j.batches[0]) != many {
-			t.Errorf("%d batches after %v", len(j.batches), waited)
-		}
-	})
+		})
+	}
 }
 
 // TestBatchIsFull: more than a batch takes do not wait; a failure is told to
@@ -131,6 +159,7 @@ func TestBatchIsFull(t *testing.T) {
 	j := &journal{err: client.ErrNoRelay}
 	b := NewBatch(t.Context(), j, time.Minute)
 	b.after = func(time.Duration, func()) {}
+	b.sending = 1 // which never ends
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	if _, err := b.Add(gone, []memory.NewText{{Slug: "mem/gone", Text: "x"}}); !errors.Is(err, context.Canceled) {

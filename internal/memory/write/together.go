@@ -8,11 +8,12 @@ import (
 	"engramd/internal/client/memory"
 )
 
-// Together is how long a note waits for others that share its way.
+// Together is how long a note waits at most while others are on their way.
 const Together = 50 * time.Millisecond
 
-// Batch is an Adder that collects what arrives within a time and adds it at
-// once. What was taken in is written even if its caller does not wait for it.
+// Batch is an Adder that adds at once what arrives alone, and together what arrives
+// while that is on its way. What was taken in is written even if its caller does not wait
+// for it.
 type Batch struct {
 	to    Adder
 	after func(time.Duration, func()) // time.AfterFunc
@@ -21,6 +22,7 @@ type Batch struct {
 
 	mu      sync.Mutex
 	waiting []pending
+	sending int // batches that are on their way
 }
 
 // pending is one text and whom its answer is for.
@@ -47,17 +49,21 @@ func (b *Batch) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added
 	for i, t := range texts {
 		answers[i] = make(chan answered, 1) // nobody waits for who has gone
 		b.waiting = append(b.waiting, pending{t, answers[i]})
-		switch len(b.waiting) {
-		case memory.MaxAdded:
+		if len(b.waiting) == memory.MaxAdded {
 			go b.send(b.take())
-		case 1:
-			b.after(Together, func() {
-				b.mu.Lock()
-				some := b.take()
-				b.mu.Unlock()
-				b.send(some)
-			})
 		}
+	}
+	switch waits := len(b.waiting); {
+	case waits == 0:
+	case b.sending == 0:
+		go b.send(b.take())
+	case waits <= len(texts): // the first that wait
+		b.after(Together, func() {
+			b.mu.Lock()
+			some := b.take()
+			b.mu.Unlock()
+			b.send(some)
+		})
 	}
 	b.mu.Unlock()
 	all := make([]memory.Added, len(texts))
@@ -78,7 +84,9 @@ func (b *Batch) Add(ctx context.Context, texts []memory.NewText) ([]memory.Added
 // take empties the list of who waits. The caller holds mu.
 func (b *Batch) take() []pending {
 	some := b.waiting
-	b.waiting = nil
+	if b.waiting = nil; len(some) > 0 {
+		b.sending++
+	}
 	return some
 }
 
@@ -88,6 +96,13 @@ func (b *Batch) send(some []pending) {
 	}
 	ctx, cancel := context.WithTimeout(b.life, b.limit)
 	defer cancel()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.sending--; b.sending == 0 {
+			go b.send(b.take())
+		}
+	}()
 	texts := make([]memory.NewText, len(some))
 	for i, p := range some {
 		texts[i] = p.text
