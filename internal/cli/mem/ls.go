@@ -82,7 +82,7 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 		}
 	}
 	return cliutil.WithMemory(ctx, env, func(ctx context.Context, m *session.Memory) error {
-		l, unknown, status, err := listAt(ctx, m, past)
+		l, unknown, status, err := listAt(ctx, m, past, o.archived)
 		kept := l.Memories
 		if !o.all {
 			l.Memories = slices.DeleteFunc(slices.Clone(kept), func(e client.Entry) bool {
@@ -121,9 +121,9 @@ func runLs(ctx context.Context, env *cliutil.Env, o lsOptions) error {
 }
 
 // listAt lists what is there or, with a time, was.
-func listAt(ctx context.Context, m *session.Memory, past time.Time) (memory.Listing, int, client.Status, error) {
+func listAt(ctx context.Context, m *session.Memory, past time.Time, texts bool) (memory.Listing, int, client.Status, error) {
 	if past.IsZero() {
-		l, status, err := m.ReadAll(ctx)
+		l, status, err := m.Listed(ctx, texts)
 		return l, 0, status, err
 	}
 	return m.ListAllAt(ctx, past.Unix())

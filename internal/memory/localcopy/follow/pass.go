@@ -65,6 +65,8 @@ type Outcome struct {
 	URL  string
 	Took int // events that the copy did not have from it
 	Left int // events that it has no more
+	// Useless is how many events it shows that the copy does not keep.
+	Useless int
 	// Err is why the copy may not be what the relay shows; nil if it is.
 	Err error
 }
@@ -80,6 +82,7 @@ func (f *Follower) pass(ctx context.Context, src Source, depth Depth, tell func(
 		f.unkept.forget(p.relay) // what was put before was put elsewhere
 	}
 	p.tellPassed(ctx, false)
+	p.outcome.Useless = len(p.useless)
 	if ctx.Err() != nil && errors.Is(p.outcome.Err, errStore) {
 		p.outcome.Err = fmt.Errorf("%w: %w", client.ErrTimeout, context.Cause(ctx)) // the copy was interrupted
 	}
