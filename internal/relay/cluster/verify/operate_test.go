@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -86,5 +87,38 @@ func TestStaleReadsAreFound(t *testing.T) {
 		if !strings.Contains(found, want) {
 			t.Errorf("not found %q: %s", want, found)
 		}
+	}
+}
+
+// soonest is a client's chance that never has it wait.
+type soonest struct{}
+
+func (soonest) Uint64() uint64 { return 1 << 32 }
+
+// Subscriptions are judged: by what comes before EOSE, and by what comes twice.
+func TestSubscriptionsAreJudged(t *testing.T) {
+	for want, times := range map[string]int{"": 1, "got EOSE without 1 notes": 0, "twice": 2} {
+		t.Run(want, func(t *testing.T) {
+			w := hoards(t, func(h *clienttest.Hoard, c *clienttest.Conn, f wire.Frame) bool {
+				if f.Label != "REQ" {
+					return false
+				}
+				for range times {
+					c.Event(f.SubID, h.Last())
+				}
+				return c.Sendf(`["EOSE",%q]`, f.SubID)
+			})
+			a := w.Actor(context.Background(), 1)
+			defer a.Close()
+			if wrote := w.Note(a.Conn(0)); wrote.Outcome != Stored {
+				t.Fatal(wrote.Message)
+			}
+			a.Rand = rand.New(soonest{})
+			w.subscriber(a, 1)
+			found := strings.Join(w.Violations(), "\n")
+			if (found == "") != (want == "") || !strings.Contains(found, want) {
+				t.Errorf("judged %q", found)
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/nbd-wtf/go-nostr"
@@ -14,19 +15,9 @@ import (
 // to answer in the end: it may stand still, or be cut off, for a while.
 const settle = 90 * time.Second
 
-// subscription is one REQ that stays open.
-type subscription struct {
-	w      *World
-	node   int
-	q      *client.Question
-	filter nostr.Filter
-	began  time.Time
-	got    map[string]bool
-	eose   bool
-	ended  bool // by CLOSED, or with the connection
-}
-
-// subscriber opens a subscription at a node, listens for a while, and leaves.
+// subscriber opens a subscription at a node, listens for a while, and leaves. What comes
+// before EOSE has to be everything that was acknowledged anywhere before the REQ began,
+// and what was acknowledged until it leaves has to come, however late.
 func (w *World) subscriber(a *Actor, node int) {
 	c := w.Conn(node)
 	defer c.Close()
@@ -40,77 +31,58 @@ func (w *World) subscriber(a *Actor, node int) {
 		return
 	}
 	from := max(1, w.topic()-2)
-	to := from + 10
-	var topics []string
-	for t := from; t < to; t++ {
-		topics = append(topics, w.topicName(t))
+	filter := nostr.Filter{Kinds: []int{nostr.KindTextNote}, Tags: nostr.TagMap{}, Limit: 5000}
+	for t := from; t < from+10; t++ {
+		filter.Tags["t"] = append(filter.Tags["t"], w.topicName(t))
 	}
-	s := &subscription{w: w, node: node, q: conn.Question(), began: time.Now(), got: map[string]bool{},
-		filter: nostr.Filter{Kinds: []int{nostr.KindTextNote}, Tags: nostr.TagMap{"t": topics}, Limit: 5000}}
-	defer s.q.Leave()
-	frame, err := client.ReqFrame(s.q.ID, s.filter)
-	if err != nil || s.q.Send(ctx, frame) != nil {
+	q, began := conn.Question(), time.Now()
+	defer q.Leave()
+	frame, err := client.ReqFrame(q.ID, filter)
+	if err != nil || q.Send(ctx, frame) != nil {
 		return
 	}
-	stored := func() []string { return w.before(s.began, from, to) }
-	s.listen(stored, time.Duration(1+a.IntN(4000))*time.Millisecond)
-	need := w.before(time.Now(), from, to) // has to come, however late
-	for limit := time.Now().Add(settle); !s.ended && time.Now().Before(limit) && len(s.missing(need)) > 0; {
-		s.listen(stored, 100*time.Millisecond)
-		select {
-		case <-w.Quit:
-			s.ended = true
-		default:
+	got := map[string]bool{}
+	missing := func(at time.Time) []string {
+		return slices.DeleteFunc(w.before(at, from, from+10), func(id string) bool { return got[id] })
+	}
+	leaves := began.Add(time.Duration(1+a.IntN(4000)) * time.Millisecond)
+	for eose := false; !eose || time.Now().Before(leaves) || len(missing(leaves)) > 0; {
+		m, err := next(q, 100*time.Millisecond)
+		switch late := time.Now().After(leaves.Add(settle)); {
+		case m.Label == "CLOSED", err != nil && !errors.Is(err, client.ErrTimeout), w.quits() && time.Now().After(leaves):
+			w.Count("subscriptions that were ended")
+			return
+		case late:
+			w.Broken("a subscription at node %d, open since %v, has a gap: EOSE %t, and %d notes did not come", node, time.Since(began).Round(time.Millisecond), eose, len(missing(leaves)))
+			return
+		case m.Label == "EOSE":
+			eose = true
+			if n := len(missing(began)); n > 0 {
+				w.Broken("a subscription at node %d got EOSE without %d notes that were acknowledged before", node, n)
+			}
+		case m.Label == "EVENT":
+			id, err := admitted(m.Event, filter)
+			if err != nil || got[id] {
+				w.Broken("a subscription at node %d got %.8s twice, or what it did not ask for: %v", node, id, err)
+			}
+			got[id] = true
 		}
 	}
-	switch missing := s.missing(need); {
-	case s.ended:
-		w.Count("subscriptions that were ended")
-	case len(missing) > 0:
-		w.Broken("a subscription at node %d, open since %v, has a gap: %d of %d notes did not come, the first is %.8s", node, time.Since(s.began).Round(time.Millisecond), len(missing), len(need), missing[0])
-	default:
-		w.Count("subscriptions")
-	}
+	w.Count("subscriptions")
 }
 
-// missing is what has not come of these, the EOSE counted as one.
-func (s *subscription) missing(ids []string) (missing []string) {
-	if !s.eose {
-		missing = append(missing, "EOSE")
-	}
-	for _, id := range ids {
-		if !s.got[id] {
-			missing = append(missing, id)
-		}
-	}
-	return missing
-}
-
-// listen takes frames for so long. What comes before EOSE has to be everything that was
-// acknowledged anywhere before the REQ began.
-func (s *subscription) listen(stored func() []string, long time.Duration) {
+// next waits so long for an answer.
+func next(q *client.Question, long time.Duration) (client.Message, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), long)
 	defer cancel()
-	for !s.ended {
-		m, err := s.q.Next(ctx, "")
-		if err != nil {
-			s.ended = !errors.Is(err, client.ErrTimeout)
-			return
-		}
-		switch m.Label {
-		case "CLOSED":
-			s.ended = true
-		case "EOSE":
-			s.eose = true
-			if missing := s.missing(stored()); len(missing) > 0 {
-				s.w.Broken("a subscription at node %d got EOSE without %d notes that were acknowledged before, the first is %.8s", s.node, len(missing), missing[0])
-			}
-		case "EVENT":
-			id, err := admitted(m.Event, s.filter)
-			if err != nil || s.got[id] {
-				s.w.Broken("a subscription at node %d got %.8s twice, or what it did not ask for: %v", s.node, id, err)
-			}
-			s.got[id] = true
-		}
+	return q.Next(ctx, "")
+}
+
+func (w *World) quits() bool {
+	select {
+	case <-w.Quit:
+		return true
+	default:
+		return false
 	}
 }
