@@ -2,6 +2,7 @@ package meaning
 
 import (
 	"context"
+	"math"
 	"strings"
 	"time"
 
@@ -92,7 +93,21 @@ func Within(x *recall.Index, texts []string) recall.Near {
 			if !ok {
 				return 0, false
 			}
-			return float64(float32(dot(v, q)) * inverse(v) * length), true
+			return cosineOf(v, q, length), true
 		}}, true
 	}
+}
+
+// cosineOf is that of a vector and a query of which the length is known, in one look.
+func cosineOf(v, q []int8, inverse float32) float64 {
+	var product, square int32
+	q = q[:len(v)]
+	for i, a := range v {
+		x := int32(a)
+		product, square = product+x*int32(q[i]), square+x*x
+	}
+	if square == 0 {
+		return 0
+	}
+	return float64(float32(product) * float32(1/math.Sqrt(float64(square))) * inverse)
 }

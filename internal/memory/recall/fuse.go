@@ -69,7 +69,7 @@ func (s *search) weight(found []best, in []int32, long bool) float64 {
 	if top := s.x.bestOf(found, in, 1); len(top) > 0 {
 		covered = s.signsOf(found[top[0]])[signCovered]
 	}
-	return max(s.w.Meaning, s.w.Unsaid-(s.w.Unsaid-s.w.Meaning)*covered/s.w.Said)
+	return max(s.w.Meaning, s.w.Unsaid-(s.w.Unsaid-s.w.Meaning)*covered/max(s.w.Said, 1e-9))
 }
 
 // nearest finds the section of each document that is nearest by vectors.

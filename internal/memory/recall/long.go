@@ -3,8 +3,8 @@ package recall
 const (
 	// mostPart is how many of the best by a part of a long prompt are looked at.
 	mostPart = 5
-	// sampled is with how many memories a part is compared at least to see what is usual.
-	sampled = 200
+	// sampled is with how many memories a part is compared at most to see what is usual.
+	sampled = 100
 	// Log-odds that a memory bears on a long prompt: those by words, how far its cosine
 	// stands out, and what is off. Fitted on prompts of two projects, each judged by what
 	// the other gave, and on prompts that bear on nothing.
@@ -53,7 +53,7 @@ func (s *search) around(near Near, text string) (func(*Hit) float64, bool) {
 	n, ok := near(text)
 	var usual []best
 	var ids []int32
-	for id := int32(0); ok && int(id) < len(s.x.docs); id += 1 + int32(len(s.x.docs)/sampled/2) {
+	for id := int32(0); ok && int(id) < len(s.x.docs); id += 1 + int32(len(s.x.docs)/sampled) {
 		if c, ok := n.Cosine(s.x.docs[id].slug, 0); ok && s.may(id) {
 			ids, usual = append(ids, int32(len(ids))), append(usual, best{score: c})
 		}

@@ -1,10 +1,6 @@
 package recall
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // Near compares a text, a query or a part of one, with sections in meaning; false where it
 // says nothing of that text.
@@ -40,17 +36,22 @@ type units struct {
 
 func (n Nearness) units(near []best, in []int32) *units {
 	u := &units{mean: n.Mean, deviation: max(n.Deviation, 1e-3)}
-	all := make([]float64, len(in))
+	var first [sixth + 1]float64 // the best, in order
 	var sum, squares float64
 	for i, id := range in {
 		c := near[id].cosine
-		all[i], sum, squares = c, sum+c, squares+c*c
+		sum, squares = sum+c, squares+c*c
+		for k := min(i, sixth); k >= 0 && (k == i || c > first[k]); k-- {
+			if k < sixth {
+				first[k+1] = first[k]
+			}
+			first[k] = c
+		}
 	}
 	count := float64(len(in))
 	u.asked = spreading{sum / count, math.Sqrt(max(0, squares/count-sum*sum/count/count))}
-	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
 	u.least = u.mean + u.deviation*max(0, aHandful-aHandful*count/enough)
-	u.best, u.sixth = all[0], all[min(sixth, len(all)-1)]
+	u.best, u.sixth = first[0], first[min(sixth, len(in)-1)]
 	return u
 }
 

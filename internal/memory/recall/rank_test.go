@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -274,3 +275,19 @@ func only(text, slug string) Near {
 }
 
 func nan() float64 { var zero float64; return zero / zero }
+
+// TestUnitsKnowTheFirst: the best cosine and the sixth are those of all in order.
+func TestUnitsKnowTheFirst(t *testing.T) {
+	for n := range 30 {
+		var near []best
+		var in []int32
+		for i := range n + 1 {
+			near, in = append(near, best{cosine: float64((i*7+n)%31) / 31}), append(in, int32(i))
+		}
+		u := Nearness{Deviation: 0.1}.units(near, in)
+		slices.SortFunc(near, func(a, b best) int { return cmp.Compare(b.cosine, a.cosine) })
+		if u.best != near[0].cosine || u.sixth != near[min(sixth, n)].cosine {
+			t.Errorf("%d: %v and %v", n, u.best, u.sixth)
+		}
+	}
+}
