@@ -33,10 +33,11 @@ func (w *waits) at(share float64) (busy, clock time.Duration) {
 	return w.busy[i], w.clock[i]
 }
 
-// most is what an operation may cost at 10,000 memories, in processor time.
+// most is what an operation may cost at 10,000 memories, in processor time, beside much
+// else that runs: docs/benchmarks/WAITS.md has what is aimed at.
 var most = map[string]time.Duration{
-	"mem set": 40 * time.Millisecond, "mem ls": 250 * time.Millisecond, "recall, cold": 60 * time.Millisecond, "hook": 55 * time.Millisecond,
-	"hook, server running": 10 * time.Millisecond, "MCP recall": 10 * time.Millisecond, "memory_note": 12 * time.Millisecond,
+	"mem set": 150 * time.Millisecond, "mem ls": 700 * time.Millisecond, "recall, cold": 600 * time.Millisecond, "hook": 300 * time.Millisecond,
+	"hook, server running": 300 * time.Millisecond, "MCP recall": 60 * time.Millisecond, "memory_note": 30 * time.Millisecond,
 }
 
 // TestWaits measures what an agent and its person wait for, over the built programs and
@@ -99,8 +100,8 @@ func wait(t *testing.T, n int) {
 		busy, clock := all[name].at(0.5)
 		busy95, clock95 := all[name].at(0.95)
 		t.Logf("| %d | %s | processor %.1f, p95 %.1f | clock %.1f, p95 %.1f | ms", n, name, ms(busy), ms(busy95), ms(clock), ms(clock95))
-		if n == 10_000 && busy > most[name] {
-			t.Logf("%s: the target is %v", name, most[name])
+		if n <= 10_000 && busy > most[name] {
+			t.Errorf("%s: it may compute for %v", name, most[name])
 		}
 	}
 }

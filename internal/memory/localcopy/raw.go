@@ -201,6 +201,11 @@ func (m *Copy) Behind(ctx context.Context) ([]Last, error) {
 // Differing is Newest of the heads that one relay was last seen to have, and another, which
 // was compared in full, not.
 func Differing(ctx context.Context, m *Copy) ([]Last, error) {
+	several := false
+	err := m.read(ctx, func(tx *sealedfile.Tx) error { several = tx.Int("SELECT count(*) FROM relays") > 1; return tx.Err() })
+	if err != nil || !several { // what one relay has another cannot lack
+		return nil, err
+	}
 	return newest(ctx, m, " AND p.behind = 0 AND EXISTS (SELECT 1 FROM relays r WHERE r.complete = 1 AND NOT EXISTS (SELECT 1 FROM held h WHERE h.n = p.head AND h.r = r.r))")
 }
 
