@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -30,11 +31,13 @@ type machine struct {
 	node       *relaytest.Child
 }
 
+var hosts atomic.Int32 // that this process has used
+
 // machines returns so many, on addresses that no other process of the tests has.
 func machines(t *testing.T, count int) (all []*machine) {
-	for i := range count {
+	for range count {
 		pid := os.Getpid()
-		m := &machine{t: t, host: fmt.Sprintf("127.%d.%d.%d", 100+pid>>8&127, pid&255, i+1), data: filepath.Join(t.TempDir(), "data")}
+		m := &machine{t: t, host: fmt.Sprintf("127.%d.%d.%d", 100+pid>>8&127, pid&255, hosts.Add(1)), data: filepath.Join(t.TempDir(), "data")}
 		t.Cleanup(m.killServer)
 		all = append(all, m)
 	}
