@@ -26,11 +26,11 @@ func TestCluster(t *testing.T) {
 	if got := text(); strings.Contains(got, "CLUSTER") {
 		t.Errorf("alone it says %s", got)
 	}
-	c := status.Cluster{Name: "north", Applied: 90, LogEnd: 100, Commands: 70, Compared: 60, Differing: []string{"south"}, Clock: -1.5, Version: 2, Why: "outcomes differ from message 91 on",
+	c := status.Cluster{Name: "north", Applied: 90, LogEnd: 100, Commands: 70, Compared: 60, Differing: []string{"south"}, Servers: []string{"server s1 does not sync"}, Clock: -1.5, Version: 2, Why: "outcomes differ from message 91 on",
 		Members: []status.Member{{Name: "north", Version: 2, Live: true}, {Name: "south", Version: 2, Heard: 3, Durable: 95, Live: true, Leads: true}, {Name: "west", Version: 1, Heard: 120}}}
 	s.Cluster = func() *status.Cluster { return &c }
 	for _, want := range []string{
-		"CLUSTER north, version 2 stopped outcomes differ from message 91 on", "executed 90 of 100, 10 behind", "compared 60 of 70 commands have the majority's outcomes", "another log south", "clock 1.5s behind the log's",
+		"CLUSTER north, version 2 stopped outcomes differ from message 91 on", "executed 90 of 100, 10 behind", "compared 60 of 70 commands have the majority's outcomes", "another log south", "server server s1 does not sync", "clock 1.5s behind the log's",
 		"north 2 0s ago 0 live", "south 2 3s ago 95 leads", "west 1 2m0s ago 0 NOT HEARD",
 	} {
 		if got := text(); !strings.Contains(got, want) {
