@@ -88,12 +88,13 @@ func Within(x *recall.Index, texts []string) recall.Near {
 		}
 		q := quantized(text)
 		length := inverse(q)
-		return recall.Nearness{Mean: usual.Mean, Deviation: usual.Deviation, Cosine: func(slug string, section int) (float64, bool) {
+		kept := func(v []int8) float64 { return cosineOf(v, q, length) }
+		return recall.Nearness{Mean: usual.Mean, Deviation: usual.Deviation, Kept: kept, Cosine: func(slug string, section int) (float64, bool) {
 			v, ok := x.Vector(slug, section)
 			if !ok {
 				return 0, false
 			}
-			return cosineOf(v, q, length), true
+			return kept(v), true
 		}}, true
 	}
 }

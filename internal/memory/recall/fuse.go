@@ -82,7 +82,7 @@ func (s *search) nearest(n Nearness) (near []best, in []int32) {
 		}
 		var b best
 		for at := doc.from; at < doc.to; at++ {
-			c, ok := n.Cosine(doc.slug, int(at-doc.from))
+			c, ok := n.of(doc, int(at-doc.from))
 			if ok && !math.IsNaN(c) && (!b.in || c > b.cosine) {
 				b = best{in: true, section: at, cosine: max(-1, min(c, 1))}
 			}
@@ -93,6 +93,17 @@ func (s *search) nearest(n Nearness) (near []best, in []int32) {
 		}
 	}
 	return near, in
+}
+
+// of is the cosine of a section.
+func (n *Nearness) of(doc *document, section int) (float64, bool) {
+	if n.Kept == nil {
+		return n.Cosine(doc.slug, section)
+	}
+	if (section+1)*VectorDim > len(doc.vectors) {
+		return 0, false
+	}
+	return n.Kept(doc.vectors[section*VectorDim:][:VectorDim]), true
 }
 
 // bestOf returns the documents with the highest scores, best first; equal ones

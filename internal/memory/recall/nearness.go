@@ -11,6 +11,9 @@ type Nearness struct {
 	// Cosine is that of the text and a section, by its slug and its place in the memory;
 	// false without vectors of it.
 	Cosine func(slug string, section int) (cosine float64, ok bool)
+	// Kept is that of the text and a vector that the index keeps, where these are compared;
+	// nil where others are.
+	Kept func(vector []int8) float64
 	// Mean and Deviation are those of the cosines of sections that have nothing to do with
 	// each other: models differ in what a cosine says.
 	Mean, Deviation float64
