@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"engramd/internal/memory/consolidation"
+	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/proposals"
 	"engramd/internal/memory/recall/answer"
 	"engramd/internal/memory/write"
@@ -23,7 +24,7 @@ func (c *Copies) Copied(ctx context.Context) write.Copied {
 	return func(text string) (slug string, ok bool) {
 		if c.open.Load() == nil { // an index that is not in memory yet is not read for nothing
 			if kept, err := c.s.known.kept(ctx); err == nil && kept != nil {
-				if none, err := kept.NoneExternal(ctx); none && err == nil {
+				if none, err := localcopy.NoneExternal(ctx, kept); none && err == nil {
 					return "", false
 				}
 			}

@@ -12,7 +12,7 @@ func TestNoneExternal(t *testing.T) {
 	a, dir := newAuthor(t, "agent", "owner"), t.TempDir()
 	says := func(m *Copy, want bool, when string) {
 		t.Helper()
-		got, err := m.NoneExternal(t.Context())
+		got, err := NoneExternal(t.Context(), m)
 		if err != nil || got != want {
 			t.Errorf("%s: %v, %v, want %v", when, got, err, want)
 		}

@@ -121,10 +121,10 @@ func (x *indexed) load(tx *sealedfile.Tx, c counter) {
 // noneExternal is said, behind the MAC of a kept index, of one without an external text.
 const noneExternal = "none external"
 
-// NoneExternal reports whether no text of the copy is an external one, as far as that can
+// NoneExternal reports whether no text of m is an external one, as far as that can
 // be said without the index: who writes need not look what he copied then. It is false
 // where nobody knows.
-func (m *Copy) NoneExternal(ctx context.Context) (none bool, err error) {
+func NoneExternal(ctx context.Context, m *Copy) (none bool, err error) {
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		c, err := counterOf(tx)
 		if err != nil {
@@ -190,7 +190,7 @@ func keepIndex(ctx context.Context, m *Copy, worth int64) error {
 		}
 		blob := m.index.Encode()
 		mac := m.seal.mac(keptAs(), numbers(m.at), blob)
-		if !m.index.External() {
+		if !recall.External(m.index) {
 			mac = append(mac, m.seal.mac(noneExternal, numbers(m.at))...)
 		}
 		tx.Exec("DELETE FROM kept")

@@ -30,7 +30,7 @@ const (
 // follow each other as there. Whoever writes such a text writes external words,
 // under whatever name.
 func (x *Index) CopiedFrom(text string, texts Texts) (slug string, ok bool) {
-	if !x.External() {
+	if !External(x) {
 		return "", false
 	}
 	body := frontmatter.Parse(text).Body()
@@ -44,8 +44,8 @@ func (x *Index) CopiedFrom(text string, texts Texts) (slug string, ok bool) {
 	return "", false
 }
 
-// External reports whether a document is external.
-func (x *Index) External() bool {
+// External reports whether a document of x is external.
+func External(x *Index) bool {
 	return slices.ContainsFunc(x.docs, func(d document) bool { return d.from < d.to && d.trust == frontmatter.External })
 }
 

@@ -106,7 +106,7 @@ func (c *Conn) checkOnce(ctx context.Context) error {
 	if v.Trouble != nil {
 		return v.Trouble
 	}
-	if err := c.faulty(v.Servers); err != nil {
+	if err := faulty(c, v.Servers); err != nil {
 		return err
 	}
 	if missed := v.unknown(false); len(missed) > 0 {
@@ -131,7 +131,7 @@ func (c *Conn) stands(ctx context.Context) (*jetstream.StreamInfo, error) {
 
 // faulty returns what is wrong with a server that was asked, or where none is asked
 // with the one of this connection.
-func (c *Conn) faulty(all []Server) error {
+func faulty(c *Conn, all []Server) error {
 	if !c.o.asks() {
 		trusted := server{Name: c.nc.ConnectedServerName(), Version: c.nc.ConnectedServerVersion(), MaxPayload: c.nc.MaxPayload()}
 		return trusted.fault()

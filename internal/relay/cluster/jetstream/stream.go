@@ -36,7 +36,7 @@ func (c *Conn) Create(ctx context.Context) error {
 		if err := c.ask(ctx, &v, nil, nil); err != nil {
 			return err
 		}
-		return cmp.Or(c.faulty(v.Servers), errors.Join(v.Silent...)) // any of them may be given the stream
+		return cmp.Or(faulty(c, v.Servers), errors.Join(v.Silent...)) // any of them may be given the stream
 	})
 	if err != nil {
 		return err
