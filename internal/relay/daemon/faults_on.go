@@ -33,8 +33,6 @@ func clusterFaults(env []string) (f cluster.Faults) {
 		f.StrikeSoon = true
 	case "refuse-soon":
 		f.RefuseSoon = true
-	case "trust-servers":
-		f.RefuseSoon, f.TrustServers = true, true
 	case "epochs":
 		f.IgnoreEpochs = true
 	}

@@ -51,7 +51,7 @@ func (r *Report) writeCluster(line func(string, ...any)) {
 		line("another log\t%s", strings.Join(c.Differing, ", "))
 	}
 	for _, one := range c.Servers {
-		line("server\t%s", one)
+		line("log\t%s", one)
 	}
 	line("clock\t%s the log's", ahead(c.Clock))
 	line("MEMBER\tVERSION\tHEARD\tDURABLE\tSTATE")

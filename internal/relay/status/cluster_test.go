@@ -30,7 +30,7 @@ func TestCluster(t *testing.T) {
 		Members: []status.Member{{Name: "north", Version: 2, Live: true}, {Name: "south", Version: 2, Heard: 3, Durable: 95, Live: true, Leads: true}, {Name: "west", Version: 1, Heard: 120}}}
 	s.Cluster = func() *status.Cluster { return &c }
 	for _, want := range []string{
-		"CLUSTER north, version 2 stopped outcomes differ from message 91 on", "executed 90 of 100, 10 behind", "compared 60 of 70 commands have the majority's outcomes", "another log south", "server server s1 does not sync", "clock 1.5s behind the log's",
+		"CLUSTER north, version 2 stopped outcomes differ from message 91 on", "executed 90 of 100, 10 behind", "compared 60 of 70 commands have the majority's outcomes", "another log south", "log server s1 does not sync", "clock 1.5s behind the log's",
 		"north 2 0s ago 0 live", "south 2 3s ago 95 leads", "west 1 2m0s ago 0 NOT HEARD",
 	} {
 		if got := text(); !strings.Contains(got, want) {
