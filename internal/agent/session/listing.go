@@ -6,6 +6,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/memory/localcopy"
 	"engramd/internal/memory/localcopy/follow"
 	"engramd/nips/nipae"
 )
@@ -44,7 +45,7 @@ func (m *Memory) compared(ctx context.Context, texts bool) (l memory.Listing, st
 	if err != nil || len(outcomes) != len(targets) || len(s.Client.Doubts()) > 0 || s.settler.lacks() != nil {
 		return l, status, false
 	}
-	all, has, plain, err := kept.Listing(ctx, texts, clocksDiffer)
+	all, has, plain, err := localcopy.Listing(ctx, kept, texts, clocksDiffer)
 	if err != nil || !plain || len(all) == 0 {
 		return l, status, false
 	}

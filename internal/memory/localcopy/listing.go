@@ -17,7 +17,7 @@ type Listed struct {
 // canonical URL, how many events it was last seen to have. It is not plain where a
 // relay may show something else: an event that cannot be read, a head that no relay
 // shows, one that expires within so many seconds, or a newer one that the state knows of.
-func (m *Copy) Listing(ctx context.Context, texts bool, expiring int64) (all []Listed, has map[string]int, plain bool, err error) {
+func Listing(ctx context.Context, m *Copy, texts bool, expiring int64) (all []Listed, has map[string]int, plain bool, err error) {
 	if err := expire(ctx, m); err != nil {
 		return nil, nil, false, err
 	}
