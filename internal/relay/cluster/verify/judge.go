@@ -13,21 +13,27 @@ import (
 )
 
 // Judge compares what every node shows in the end with the record, and with the first
-// node. Nothing may be written any more. An error says that a node did not answer.
+// node. Nothing may be written any more; what got no answer may still come, so that what
+// differs is asked for again, for a while. An error says that a node did not answer.
 func (w *World) Judge() error {
-	writes := w.All()
-	var first map[string]bool
-	for node := range w.Nodes() {
-		there, err := w.shown(node, writes)
-		if err != nil {
-			return fmt.Errorf("node %d: %w", node, err)
+	writes, late := w.All(), time.After(settle)
+	all, err := w.everywhere(writes)
+	for again := doubtful(writes, all); err == nil && len(again) > 0 && w.more(w.Pace, late); again = doubtful(writes, all) {
+		var now []map[string]bool
+		now, err = w.everywhere(again)
+		for node := range now {
+			for _, one := range again {
+				all[node][one.Event.ID] = now[node][one.Event.ID]
+			}
 		}
-		if first == nil {
-			first = there
-		}
+	}
+	if err != nil {
+		return err
+	}
+	for node, there := range all {
 		w.judge(node, writes, there)
 		for _, one := range writes {
-			if id := one.Event.ID; first[id] != there[id] {
+			if id := one.Event.ID; all[0][id] != there[id] {
 				w.Broken("nodes 0 and %d differ: only one of them shows kind %d %.8s", node, one.Event.Kind, id)
 			}
 		}
@@ -35,10 +41,54 @@ func (w *World) Judge() error {
 	return nil
 }
 
+// everywhere is which of the events each node shows.
+func (w *World) everywhere(writes []*Write) (all []map[string]bool, err error) {
+	for node := range w.Nodes() {
+		there, err := w.shown(node, writes)
+		if err != nil {
+			return nil, fmt.Errorf("node %d: %w", node, err)
+		}
+		all = append(all, there)
+	}
+	return all, nil
+}
+
+// doubtful are the events that not all nodes show or lack, and the others at their
+// addresses, which they replace.
+func doubtful(writes []*Write, all []map[string]bool) []*Write {
+	places := map[string]bool{}
+	for _, one := range writes {
+		id := one.Event.ID
+		if slices.ContainsFunc(all, func(there map[string]bool) bool { return there[id] != all[0][id] }) {
+			places[place(one.Event)] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(writes), func(one *Write) bool { return !places[place(one.Event)] })
+}
+
+// place is the address of an event, and its id if it has none.
+func place(ev *nostr.Event) string {
+	if !nostr.IsAddressableKind(ev.Kind) {
+		return ev.ID
+	}
+	return fmt.Sprintf("%d:%s:%s", ev.Kind, ev.PubKey, ev.Tags.GetD())
+}
+
+// more waits, and is false when nothing late is waited for any more.
+func (w *World) more(d time.Duration, late <-chan time.Time) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-w.Quit:
+	case <-late:
+	}
+	return false
+}
+
 // shown is which of the events a node shows by their ids. One that does not answer is
 // asked again for a while.
 func (w *World) shown(node int, writes []*Write) (map[string]bool, error) {
-	c, there, limit := w.Conn(node), map[string]bool{}, time.After(settle)
+	c, there, late := w.Conn(node), map[string]bool{}, time.After(settle)
 	defer c.Close()
 	for piece := range slices.Chunk(writes, 400) {
 		filter := nostr.Filter{Limit: len(piece)}
@@ -47,11 +97,7 @@ func (w *World) shown(node int, writes []*Write) (map[string]bool, error) {
 		}
 		found, err := c.Query(filter)
 		for ; err != nil; found, err = c.Query(filter) {
-			select {
-			case <-time.After(time.Second):
-			case <-w.Quit:
-				return nil, err
-			case <-limit:
+			if !w.more(time.Second, late) {
 				return nil, err
 			}
 		}
@@ -80,7 +126,7 @@ func (w *World) judge(node int, writes []*Write, there map[string]bool) {
 			}
 			continue
 		}
-		at := fmt.Sprintf("%d:%s:%s", ev.Kind, ev.PubKey, ev.Tags.GetD())
+		at := place(ev)
 		if one.Outcome == Stored && (best[at] == nil || newer(ev, best[at]) > 0) {
 			best[at] = ev
 		}

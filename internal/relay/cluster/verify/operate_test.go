@@ -2,10 +2,15 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nbd-wtf/go-nostr"
 
 	"engramd/internal/client/clienttest"
 	"engramd/internal/protocol/wire"
@@ -86,6 +91,60 @@ func TestStaleReadsAreFound(t *testing.T) {
 	for _, want := range []string{"read your own write: node 1 shows 0", "lost: node 1 has not kind 1", "nodes 0 and 1 differ"} {
 		if !strings.Contains(found, want) {
 			t.Errorf("not found %q: %s", want, found)
+		}
+	}
+}
+
+// A write without an answer that comes between two looks is no difference: what differs
+// is asked for again, with what it replaces.
+func TestWhatComesLateIsNoDifference(t *testing.T) {
+	var late atomic.Pointer[nostr.Event]
+	w := hoards(t, func(h *clienttest.Hoard, c *clienttest.Conn, f wire.Frame) bool {
+		if f.Label == "REQ" {
+			if ev := late.Swap(nil); ev != nil {
+				h.Put(ev)
+			}
+		}
+		return false
+	})
+	w.Quit = nil
+	c := w.Conn(0)
+	defer c.Close()
+	if wrote := w.Note(c); wrote.Outcome != Stored {
+		t.Fatal(wrote.Message)
+	}
+	ev := w.NoteOf(w.Key(1))
+	late.Store(ev)
+	w.note(&Write{Event: ev, Message: "error: no answer"})
+	if err := w.Judge(); err != nil || len(w.Violations()) > 0 {
+		t.Error(err, w.Violations())
+	}
+}
+
+// With an event that is asked for again goes what it replaces.
+func TestDoubtful(t *testing.T) {
+	w := NewWorld(nowhere{}, t.Name())
+	var writes []*Write
+	for i, kind := range []int{nostr.KindArticle, nostr.KindArticle, nostr.KindTextNote, nostr.KindTextNote} {
+		writes = append(writes, &Write{Event: w.Sign(w.Key(0), kind, int64(1000+i), fmt.Sprint(i), nostr.Tag{"d", "x"})})
+	}
+	shows := func(list ...int) map[string]bool {
+		there := map[string]bool{}
+		for _, i := range list {
+			there[writes[i].Event.ID] = true
+		}
+		return there
+	}
+	for _, c := range []struct {
+		first, last []int
+		want        []*Write
+	}{
+		{[]int{0, 2}, []int{0, 2}, nil},
+		{[]int{0, 2}, []int{0, 1, 2}, writes[:2]},
+		{[]int{0, 2}, []int{0, 2, 3}, writes[3:]},
+	} {
+		if got := doubtful(writes, []map[string]bool{shows(c.first...), shows(c.last...)}); !slices.Equal(got, c.want) {
+			t.Errorf("%v and %v: %d writes, want %d", c.first, c.last, len(got), len(c.want))
 		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // settle is how long a subscription may take to bring what was acknowledged, and a node
-// to answer in the end: it may stand still, or be cut off, for a while.
+// to answer in the end and show what the others do: it may stand still, or be cut off,
+// for a while.
 const settle = 90 * time.Second
 
 // subscriber opens a subscription at a node, listens for a while, and leaves. What comes
