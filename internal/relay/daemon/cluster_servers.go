@@ -21,7 +21,7 @@ func (m *member) looked(v jetstream.Survey, err error) {
 	node, last := m.node.Load(), m.seen.Load()
 	cluster.Unsynced(node, v.Unsynced)
 	refuses := cluster.Refuses(node)
-	now := &seen{doctor.Servers(&v), v.Unknown, len(v.Unsynced), refuses != nil}
+	now := &seen{doctor.Log(&v), v.Unknown, len(v.Unsynced), refuses != nil}
 	m.seen.Store(now)
 	if last == nil {
 		last = new(seen)

@@ -102,9 +102,12 @@ func TestClusterChanged(t *testing.T) {
 	for _, m := range []*machine{b} {
 		m.edit("cluster.urls = [", fmt.Sprintf("cluster.urls = [\"tls://%s:4222\", ", d.host))
 	}
-	if r := a.cluster("", "doctor", "--config", a.file("engramd.toml")); strings.Count(string(r.Stdout), "in reserve") != 1 {
-		t.Errorf("it is not in reserve: %s", r.Stdout)
-	}
+	until(t, "it is in reserve", func() error {
+		if r := a.cluster("", "doctor", "--config", a.file("engramd.toml")); strings.Count(string(r.Stdout), "in reserve") != 1 {
+			return fmt.Errorf("%s%s", r.Stdout, r.Stderr)
+		}
+		return nil
+	})
 
 	c.node.Stop() // replacing one, and removing a node
 	c.does("cluster", "leave")

@@ -68,7 +68,7 @@ func TestDoctor(t *testing.T) {
 	advised(t, c, 0)
 
 	c.Rig.Kill(2)
-	advised(t, c, 0, c.Name(2)+" of the log: it does not answer")
+	advised(t, c, 0, c.Name(2)+" of the log: it does not answer", "cluster.monitor: ")
 	c.Restart(2, func(s *rig.Settings) { s.Sync = "" })
 	advised(t, c, 0, "sync_interval of server "+c.Name(2))
 }

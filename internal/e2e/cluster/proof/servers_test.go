@@ -138,7 +138,7 @@ func TestServerReplaced(t *testing.T) {
 	if r = c.Node(0).Run("remove-server", remove...); r.Code != 0 {
 		t.Fatalf("%d %s", r.Code, r.Stderr)
 	}
-	says := "server " + c.Name(added) + " of the log: it keeps the log, and no URL in cluster.monitor leads to it"
+	says := "server " + c.Name(added) + " of the log: it keeps the log, and no URL in cluster.monitor that answers leads to it" // that of the dead one fails
 	seen(t, c, 1, 0, 0, says)
 	c.Until("work goes on", wait, func() error { return takes(t, c, k) })
 	c.Until("the doctor says so", wait, func() error {

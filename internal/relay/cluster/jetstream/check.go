@@ -130,14 +130,16 @@ func (c *Conn) stands(ctx context.Context) (*jetstream.StreamInfo, error) {
 }
 
 // faulty returns what is wrong with a server that was asked, or where none is asked
-// with the one of this connection.
+// with the one of this connection. One in reserve does not matter once it is known which
+// servers keep the stream.
 func faulty(c *Conn, all []Server) error {
 	if !c.o.asks() {
 		trusted := server{Name: c.nc.ConnectedServerName(), Version: c.nc.ConnectedServerVersion(), MaxPayload: c.nc.MaxPayload()}
 		return trusted.fault()
 	}
+	kept := slices.ContainsFunc(all, func(s Server) bool { return s.Keeps })
 	for _, s := range all {
-		if s.Known && s.Fault != nil {
+		if s.Known && s.Fault != nil && (s.Keeps || !kept) {
 			return s.Fault
 		}
 	}

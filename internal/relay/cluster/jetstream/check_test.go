@@ -2,7 +2,10 @@ package jetstream
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -93,6 +96,72 @@ func TestKeepers(t *testing.T) {
 	}
 	if _, _, err := c.keepers(&jetstream.ClusterInfo{Leader: "a"}); err == nil {
 		t.Error("one server of three keeps the log")
+	}
+}
+
+// A server of a monitoring URL that fails is not one without a URL, and those that should
+// keep the log and are not named count as unknown.
+func TestSurveyUnknown(t *testing.T) {
+	monitor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/varz":
+			fmt.Fprintf(w, `{"server_name":"a","version":"2.12.1","max_payload":%d}`, minPayload)
+		case "/jsz":
+			fmt.Fprint(w, `{"config":{"sync_always":true}}`)
+		}
+	}))
+	defer monitor.Close()
+	failing := httptest.NewServer(http.NotFoundHandler())
+	defer failing.Close()
+	for _, tt := range []struct {
+		what        string
+		urls, names []string
+		dead        []string
+		trouble     error
+		unknown     int
+		fault       error // of b
+	}{
+		{"no URL", []string{monitor.URL}, []string{"a", "b"}, nil, nil, 1, ErrUnlisted},
+		{"a URL that fails", []string{monitor.URL, failing.URL}, []string{"a", "b"}, nil, nil, 1, ErrUntold},
+		{"a dead server", []string{monitor.URL, failing.URL}, []string{"a", "b"}, []string{"b"}, nil, 1, errSilent},
+		{"a peer is missing", []string{monitor.URL, failing.URL}, []string{"a", "b"}, nil, errors.New("2 of 3"), 2, ErrUntold},
+		{"no leader", []string{monitor.URL}, nil, nil, errors.New("no leader"), 3, nil},
+	} {
+		c := unconnected()
+		c.o.Monitor = tt.urls
+		v := Survey{Trouble: tt.trouble}
+		err := c.ask(t.Context(), &v, tt.names, tt.dead)
+		v.count(&c.o, len(tt.names))
+		var fault error
+		for _, s := range v.Servers {
+			if s.Name == "b" {
+				fault = s.Fault
+			} else if s.Fault != nil || !s.Known {
+				t.Errorf("%s: %+v", tt.what, s)
+			}
+		}
+		if err != nil || v.Unknown != tt.unknown || fault != tt.fault || len(v.Silent) != len(tt.urls)-1 {
+			t.Errorf("%s: %v, %d unknown, %v, %v", tt.what, err, v.Unknown, fault, v.Silent)
+		}
+	}
+}
+
+// A server in reserve refuses no start, but the making of a stream, which may get there.
+func TestFaultyInReserve(t *testing.T) {
+	c := unconnected()
+	c.o.SystemCredentials = "system.nk"
+	loose := errors.New("it does not sync")
+	a, d := Server{Name: "a", Keeps: true, Known: true}, Server{Name: "d", Known: true, Fault: loose}
+	if err := faulty(c, []Server{a, d}); err != nil {
+		t.Errorf("in reserve: %v", err)
+	}
+	d.Keeps = true
+	if err := faulty(c, []Server{a, d}); err != loose {
+		t.Errorf("it keeps the log: %v", err)
+	}
+	a.Keeps, d.Keeps = false, false
+	if err := faulty(c, []Server{a, d}); err != loose {
+		t.Errorf("there is no stream yet: %v", err)
 	}
 }
 

@@ -60,10 +60,17 @@ func (c *Conn) Survey(ctx context.Context) (v Survey) {
 		err = errors.Join(err, failed)
 	}
 	v.Trouble = err
-	if v.Unknown = len(v.unknown(true)) + len(v.unknown(false)); err != nil && names == nil && c.o.asks() {
-		v.Unknown = c.o.Replicas
-	}
+	v.count(&c.o, len(names))
 	return v
+}
+
+// count notes of how many servers it is not known whether they sync: also of those that
+// should keep the log, and are not named by the stream.
+func (v *Survey) count(o *Options, named int) {
+	v.Unknown = len(v.unknown(true)) + len(v.unknown(false))
+	if v.Trouble != nil && o.asks() {
+		v.Unknown += max(0, o.Replicas-named)
+	}
 }
 
 // asks reports whether there is a way to ask the servers.
@@ -76,7 +83,7 @@ func (c *setup) ask(ctx context.Context, v *Survey, names, dead []string) (err e
 	case len(c.o.Monitor) > 0:
 		told, v.Silent = c.monitored(ctx)
 	case c.o.SystemCredentials != "":
-		told, err = c.system(ctx, without(names, dead))
+		told, err = c.everyone(ctx, without(names, dead))
 	}
 	for _, s := range told {
 		v.Servers = append(v.Servers, Server{
@@ -90,6 +97,8 @@ func (c *setup) ask(ctx context.Context, v *Survey, names, dead []string) (err e
 		}
 		one := Server{Name: name, Keeps: true, gone: slices.Contains(dead, name)}
 		switch {
+		case len(c.o.Monitor) > 0 && !one.gone && len(v.Silent) > 0:
+			one.Fault = ErrUntold
 		case len(c.o.Monitor) > 0 && !one.gone:
 			one.Fault = ErrUnlisted
 		case c.o.asks() || one.gone:
@@ -104,9 +113,38 @@ func (c *setup) ask(ctx context.Context, v *Survey, names, dead []string) (err e
 	return err
 }
 
-// ErrUnlisted means that a server keeps the log and is heard by the others, and was not
-// found by cluster.monitor.
-var ErrUnlisted = errors.New("it keeps the log, and no URL in cluster.monitor leads to it")
+// everyone asks the servers that keep the stream, and those in reserve that are there, as
+// a user of the system account.
+func (c *setup) everyone(ctx context.Context, names []string) ([]server, error) {
+	if len(names) == 0 {
+		return c.system(ctx, nil)
+	}
+	nc, err := c.asSystem(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer nc.Close()
+	calling, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	there := map[string]varz{}
+	if err := ping(calling, nc, "VARZ", nil, there); err != nil {
+		return nil, err
+	}
+	for name := range there {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return c.system(ctx, names)
+}
+
+var (
+	// ErrUnlisted means that a server keeps the log and is heard by the others, and was
+	// not found by cluster.monitor.
+	ErrUnlisted = errors.New("it keeps the log, and no URL in cluster.monitor leads to it")
+	// ErrUntold means the same where a URL fails that may be the server's.
+	ErrUntold = errors.New("it keeps the log, and no URL in cluster.monitor that answers leads to it")
+)
 
 var errSilent = errors.New("it does not answer")
 
@@ -127,6 +165,7 @@ func (c *Conn) HalfFull(ctx context.Context) bool {
 }
 
 const (
+	callLimit   = 200 * time.Millisecond // until a server in reserve has said that it is there
 	gatherLimit = 2 * time.Second
 	mostAnswers = 64
 )

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -31,17 +30,15 @@ const (
 func (f *Findings) Advice() (do []string) {
 	say := func(format string, args ...any) { do = append(do, fmt.Sprintf(format, args...)) }
 	if f.Log != nil {
-		say("the log cannot be reached: %v. Start its servers, and check cluster.urls and cluster.credentials here", f.Log)
+		say("the log cannot be reached: %s. Start its servers, and check cluster.urls and cluster.credentials here", fault(f.Log))
 		return do
 	}
-	if err := f.Survey.Trouble; err != nil {
-		say("the log: %s. Without a majority of its servers nothing is written: start those that are down", strings.ReplaceAll(err.Error(), "\n", "; "))
-	}
+	do = append(do, trouble(&f.Survey)...)
 	f.differing(say)
-	do = append(do, Servers(&f.Survey)...)
+	do = append(do, servers(&f.Survey)...)
 	for _, s := range f.Survey.Servers {
 		if s.Known && s.Keeps && s.Room > 0 && s.Room-s.Stored < s.Room/10 {
-			say("server %s of the log has used %d of %d bytes: make room, or raise max_file in its jetstream block", s.Name, s.Stored, s.Room)
+			say("server %s of the log has used %d of %d bytes: make room, or raise max_file in its jetstream block", printable(s.Name), s.Stored, s.Room)
 		}
 	}
 	f.away(say)
@@ -69,34 +66,46 @@ func (f *Findings) Advice() (do []string) {
 	return do
 }
 
-// Servers returns what is to be done about servers of the log that are not as they must
-// be, or do not say how they are.
-func Servers(v *jetstream.Survey) (do []string) {
+// Log returns what is to be done about the log, and about servers of it that are not as
+// they must be, or do not say how they are.
+func Log(v *jetstream.Survey) []string { return append(trouble(v), servers(v)...) }
+
+// trouble is of the log as a whole.
+func trouble(v *jetstream.Survey) []string {
+	if v.Trouble == nil {
+		return nil
+	}
+	text := "the log: " + fault(v.Trouble)
+	if !slices.ContainsFunc(v.Servers, func(s jetstream.Server) bool { return s.Keeps }) {
+		text += ". Without a majority of its servers nothing is written: start those that are down"
+	}
+	return []string{text}
+}
+
+func servers(v *jetstream.Survey) (do []string) {
 	say := func(format string, args ...any) {
 		do = append(do, fmt.Sprintf("server %s of the log: "+format, args...))
 	}
-	unknown := 0
 	for _, s := range v.Servers {
 		if s.Fault == nil {
 			continue
 		}
-		name := printable(s.Name)
+		name, fault := printable(s.Name), fault(s.Fault)
 		switch {
 		case errors.Is(s.Fault, jetstream.ErrUnlisted):
-			say("%v. Add it on all nodes, or set cluster.system_credentials", name, s.Fault)
+			say("%s. Add it on all nodes, or set cluster.system_credentials", name, fault)
+		case errors.Is(s.Fault, jetstream.ErrUntold):
+			say("%s. Mend those that fail; if none of them is its own, add that on all nodes", name, fault)
 		case !s.Known:
-			say("%v. Start it; until then the loss of another one stops all writes", name, s.Fault)
+			say("%s. Start it; until then the loss of another one stops all writes", name, fault)
 		case s.Keeps && s.Loose:
-			say("%v; then start it again. Or take it out: engramd cluster remove-server %[1]s. Ten minutes after that was seen nodes take no writes", name, s.Fault)
+			say("%s; then start it again. Or take it out: engramd cluster remove-server %[1]s. Ten minutes after that was seen nodes take no writes", name, fault)
 		default:
-			say("%v; then start it again", name, s.Fault)
-		}
-		if !s.Known {
-			unknown++
+			say("%s; then start it again", name, fault)
 		}
 	}
-	if len(v.Silent) > unknown {
-		do = append(do, "cluster.monitor: "+printable(strings.ReplaceAll(errors.Join(v.Silent...).Error(), "\n", "; ")))
+	if len(v.Silent) > 0 {
+		do = append(do, "cluster.monitor: "+fault(errors.Join(v.Silent...)))
 	}
 	return do
 }
@@ -119,9 +128,21 @@ func (f *Findings) away(say func(string, ...any)) {
 		say("no node answers: start engramd serve")
 		return
 	}
-	knows := slices.MaxFunc(f.Nodes, func(a, b Node) int { return int(min(a.Applied, 1<<62)) - int(min(b.Applied, 1<<62)) })
+	knows := slices.MaxFunc(f.Nodes, func(a, b Node) int { // one that works, if any does
+		if a.Halted != b.Halted {
+			if a.Halted {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Applied, b.Applied)
+	})
 	for _, m := range knows.Members {
-		if !slices.ContainsFunc(f.Nodes, func(n Node) bool { return n.ID == m.ID }) {
+		switch {
+		case slices.ContainsFunc(f.Nodes, func(n Node) bool { return n.ID == m.ID }):
+		case knows.Halted:
+			say("node %s does not answer: start it, or have its data folder at hand, before the cluster begins again", m.Name)
+		default:
 			say("node %s does not answer, and was heard %s ago: start it, or read its log; after half an hour it is struck out. If it does not come back: engramd cluster remove %s",
 				m.Name, time.Duration(m.Heard*float64(time.Second)).Round(time.Second), m.ID)
 		}
@@ -151,9 +172,9 @@ func (f *Findings) differing(say func(string, ...any)) {
 			}
 			said[n.ID] = true
 			if 2*most > all {
-				say("node %s differs from the others (%s): stop it, and run engramd cluster rejoin there (docs/cluster.md, When the log went back)", n.Name, printable(place))
+				say("node %s differs from the others (%s): stop it, and run engramd cluster recover there (docs/cluster.md, A node that has halted)", n.Name, printable(place))
 			} else {
-				say("node %s differs, and no hash is a majority's (%s): see Beginning again in docs/cluster.md", n.Name, printable(place))
+				say("node %s differs, and no hash is a majority's (%s): stop all nodes, and run engramd cluster recover on one and then on each other (docs/cluster.md, A node that has halted)", n.Name, printable(place))
 			}
 		}
 	}
@@ -174,7 +195,7 @@ func (f *Findings) clocks(say func(string, ...any)) {
 	}
 	for _, s := range f.Survey.Servers {
 		if s.Known {
-			all = append(all, clock{"server " + s.Name + " of the log", s.Ahead})
+			all = append(all, clock{"server " + printable(s.Name) + " of the log", s.Ahead})
 		}
 	}
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b clock) int { return cmp.Compare(a.ahead, b.ahead) })
@@ -212,10 +233,10 @@ func (f *Findings) WriteText(out io.Writer) error {
 			state = "keeps the log"
 		}
 		if !s.Known {
-			fmt.Fprintf(w, "%s\t%s\n", s.Name, state)
+			fmt.Fprintf(w, "%s\t%s\n", printable(s.Name), state)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d of %d MiB\t%s\n", s.Name, state, off(s.Ahead), s.Stored>>20, s.Room>>20, s.Version)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d of %d MiB\t%s\n", printable(s.Name), state, off(s.Ahead), s.Stored>>20, s.Room>>20, printable(s.Version))
 	}
 	do := f.Advice()
 	if len(do) == 0 {

@@ -60,6 +60,7 @@ const (
 	mostBytes  = 64 << 10 // of an answer
 	mostListed = 256      // things of one kind in it
 	mostText   = 200      // bytes of a text
+	mostFault  = 2000     // bytes of an error
 )
 
 var errAnswer = errors.New("not a node's answer")
@@ -104,11 +105,19 @@ func Parse(answer []byte, now time.Time) (n Node, err error) {
 	return n, nil
 }
 
-func printable(text string) string {
+func printable(text string) string { return clean(text[:min(len(text), mostText)]) }
+
+// fault is an error as one line; a server may have named itself in it.
+func fault(err error) string {
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	return clean(text[:min(len(text), mostFault)])
+}
+
+func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x2000 && r < 0x2070 || r == 0xfffd {
 			return '?'
 		}
 		return r
-	}, text[:min(len(text), mostText)])
+	}, text)
 }

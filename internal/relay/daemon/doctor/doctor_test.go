@@ -48,8 +48,8 @@ func TestAdvice(t *testing.T) {
 		"a node's doubts":        {func(f *Findings) { f.Nodes[2].Doubted = true }, []string{"clock accept"}},
 		"a node's setting":       {func(f *Findings) { f.Nodes[1].Settings = map[string]string{"cluster.reads": "local"} }, []string{"cluster.reads is local at node b, and latest at node a"}},
 		"a node's program":       {func(f *Findings) { f.Nodes[1].Program = "1.3" }, []string{"end the upgrade"}},
-		"a node's hash":          {func(f *Findings) { f.Nodes[1].Hashes = map[string]string{"message 990": "xx", "command 900": "xx"} }, []string{"node b differs from the others (command 900)"}},
-		"two nodes, two hashes":  {func(f *Findings) { f.Nodes[1].Hashes["command 900"] = "xx"; delete(f.Nodes[2].Hashes, "command 900") }, []string{"node a differs, and no hash is a majority's", "node b differs, and no hash is a majority's"}},
+		"a node's hash":          {func(f *Findings) { f.Nodes[1].Hashes = map[string]string{"message 990": "xx", "command 900": "xx"} }, []string{"node b differs from the others (command 900): stop it, and run engramd cluster recover there"}},
+		"two nodes, two hashes":  {func(f *Findings) { f.Nodes[1].Hashes["command 900"] = "xx"; delete(f.Nodes[2].Hashes, "command 900") }, []string{"node a differs, and no hash is a majority's (command 900): stop all nodes, and run engramd cluster recover", "node b differs, and no hash is a majority's"}},
 		"a server down": {func(f *Findings) {
 			s := &f.Survey.Servers[1]
 			s.Known, s.Fault = false, errors.New("it does not answer")
@@ -65,10 +65,33 @@ func TestAdvice(t *testing.T) {
 			s := &f.Survey.Servers[2]
 			s.Known, s.Fault = false, jetstream.ErrUnlisted
 		}, []string{"server sc of the log: it keeps the log, and no URL in cluster.monitor leads to it. Add it on all nodes"}},
-		"a URL of nobody":         {func(f *Findings) { f.Survey.Silent = []error{errors.New("http://127.0.0.1:1: refused")} }, []string{"cluster.monitor: http://127.0.0.1:1: refused"}},
-		"a server's clock":        {func(f *Findings) { f.Survey.Servers[0].Ahead = time.Hour }, []string{"the clock of server sa of the log is 1h0m0s off"}},
-		"a server's disk":         {func(f *Findings) { f.Survey.Servers[0].Stored = 1<<40 - 7 }, []string{"make room, or raise max_file"}},
-		"a server that is asleep": {func(f *Findings) { f.Survey.Trouble = errors.New("the log has no leader") }, []string{"the log has no leader"}},
+		"a server whose URL fails": {func(f *Findings) {
+			s := &f.Survey.Servers[2]
+			s.Known, s.Fault, f.Survey.Silent = false, jetstream.ErrUntold, []error{errors.New("https://sc:8222: the certificate has expired")}
+		}, []string{"server sc of the log: it keeps the log, and no URL in cluster.monitor that answers leads to it. Mend", "cluster.monitor: https://sc:8222: the certificate has expired"}},
+		"URLs that fail": {func(f *Findings) {
+			f.Survey.Silent = []error{errors.New(strings.Repeat("x", mostText)), errors.New("the second one")}
+		}, []string{"; the second one"}},
+		"a server with a strange name": {func(f *Findings) {
+			s := &f.Survey.Servers[0]
+			s.Name, s.Version, s.Fault = "s\x1b[2J", "\x1b[1m", errors.New("version of s\x1b[2J is old")
+		}, []string{"version of s?[2J is old"}},
+		"a URL of nobody":          {func(f *Findings) { f.Survey.Silent = []error{errors.New("http://127.0.0.1:1: refused")} }, []string{"cluster.monitor: http://127.0.0.1:1: refused"}},
+		"a server's clock":         {func(f *Findings) { f.Survey.Servers[0].Ahead = time.Hour }, []string{"the clock of server sa of the log is 1h0m0s off"}},
+		"a server's disk":          {func(f *Findings) { f.Survey.Servers[0].Stored = 1<<40 - 7 }, []string{"make room, or raise max_file"}},
+		"a server that is asleep":  {func(f *Findings) { f.Survey.Trouble = errors.New("the log has no leader") }, []string{"the log has no leader"}},
+		"a log without a majority": {func(f *Findings) { f.Survey = jetstream.Survey{Trouble: errors.New("no leader\nof s\x1b[2J")} }, []string{"the log: no leader; of s?[2J. Without a majority of its servers nothing is written"}},
+		"a halted node that knows most": {func(f *Findings) {
+			f.Nodes = f.Nodes[:2]
+			n := &f.Nodes[0]
+			n.Halted, n.Trouble, n.Members, n.Applied = true, "it went back", nil, 2000
+		}, []string{"node c does not answer, and was heard 2s ago", "node a has halted: it went back"}},
+		"halted nodes alone": {func(f *Findings) {
+			f.Nodes = f.Nodes[:2]
+			for i := range f.Nodes {
+				f.Nodes[i].Halted, f.Nodes[i].Trouble = true, "it went back"
+			}
+		}, []string{"node c does not answer: start it", "node a has halted", "node b has halted"}},
 		"this machine's clock": {func(f *Findings) {
 			for i := range 3 {
 				f.Nodes[i].ahead, f.Survey.Servers[i].Ahead = time.Minute, time.Minute
@@ -86,9 +109,22 @@ func TestAdvice(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 		var text strings.Builder
-		if err := f.WriteText(&text); err != nil || strings.Contains(text.String(), "All is well") != (len(got) == 0) {
+		if err := f.WriteText(&text); err != nil || strings.Contains(text.String(), "\x1b") || strings.Contains(text.String(), "All is well") != (len(got) == 0) {
 			t.Errorf("%s: %v %s", name, err, text.String())
 		}
+	}
+}
+
+// What is wrong with the log as a whole is said where only it is looked at, before its
+// servers.
+func TestLog(t *testing.T) {
+	v := healthy().Survey
+	if got := Log(&v); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	v.Trouble, v.Servers[0].Fault = errors.New("2 servers keep the log, and 3 should"), errors.New("old")
+	if got := Log(&v); len(got) != 2 || got[0] != "the log: 2 servers keep the log, and 3 should" || !strings.Contains(got[1], "server sa of the log: old") {
+		t.Errorf("%q", got)
 	}
 }
 
