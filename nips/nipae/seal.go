@@ -130,7 +130,7 @@ func (s *Sealing) address(k ConversationKey, slug Slug) (string, error) {
 		return k.Address(slug), nil
 	}
 	author, err := s.Author, error(nil)
-	if author == "" {
+	if author == "" || s.Sign == nil { // else nothing holds them together
 		if author, err = nostr.GetPublicKey(s.Secret); err != nil {
 			return "", fmt.Errorf("%w: the secret key has no public key", ErrKey)
 		}

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
-	"engramd/internal/platform/pattern"
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"engramd/internal/platform/pattern"
 )
 
 // capital begins a word in the name of an event.

@@ -1,10 +1,11 @@
 package harness
 
 import (
-	"engramd/internal/platform/pattern"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"engramd/internal/platform/pattern"
 )
 
 // passLine is what our hook at a request for permission answers, in every shell. Only a

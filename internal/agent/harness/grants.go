@@ -1,9 +1,10 @@
 package harness
 
 import (
-	"engramd/internal/platform/pattern"
 	"slices"
 	"strings"
+
+	"engramd/internal/platform/pattern"
 )
 
 // grantForm is what Claude Code calls ours in its permissions. Only those of a server

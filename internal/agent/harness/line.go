@@ -1,10 +1,11 @@
 package harness
 
 import (
-	"engramd/internal/platform/pattern"
 	"fmt"
 	"slices"
 	"strings"
+
+	"engramd/internal/platform/pattern"
 )
 
 // shell is what a harness gives its hook lines to.

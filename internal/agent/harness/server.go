@@ -2,9 +2,10 @@ package harness
 
 import (
 	"crypto/rand"
-	"engramd/internal/platform/pattern"
 	"path/filepath"
 	"strings"
+
+	"engramd/internal/platform/pattern"
 )
 
 // entryName is what our MCP server is called, before four characters that nobody else

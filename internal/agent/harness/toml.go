@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bytes"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"engramd/internal/platform/pattern"
 )
 
 // tomlForm is Codex's config.toml with tables of ours, between two comments,

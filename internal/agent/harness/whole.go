@@ -3,8 +3,9 @@ package harness
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"engramd/internal/platform/pattern"
 	"strings"
+
+	"engramd/internal/platform/pattern"
 )
 
 // wholeFile is a file that is ours altogether. A line in it carries a checksum

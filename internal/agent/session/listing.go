@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"engramd/internal/client"
@@ -49,8 +50,13 @@ func (m *Memory) compared(ctx context.Context, texts bool) (l memory.Listing, st
 	if err != nil || !plain || len(all) == 0 {
 		return l, status, false
 	}
+	for url, events := range has { // a relay that is not asked any more shows nothing
+		if events > 0 && !slices.ContainsFunc(targets, func(t client.Target) bool { return t.Canonical == url }) {
+			return l, status, false
+		}
+	}
 	for i, o := range outcomes {
-		if o.Err != nil || o.Useless > 0 {
+		if o.Err != nil || !o.Whole || o.Useless > 0 {
 			return l, status, false
 		}
 		status.Relays = append(status.Relays, client.RelayStatus{URL: o.URL, Events: has[targets[i].Canonical], Complete: true, Took: time.Since(began)})

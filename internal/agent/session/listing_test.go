@@ -102,3 +102,35 @@ func TestListedIsReadAll(t *testing.T) {
 		t.Errorf("a relay is gone: %+v, %v", status, err)
 	}
 }
+
+// TestListedComparesAll: a copy is the listing only where every relay that it has anything
+// from was compared as a whole.
+func TestListedComparesAll(t *testing.T) {
+	one := relaytest.Start(t, relaytest.Options{})
+	two := relaytest.Start(t, relaytest.Options{Args: []string{"--sync-serve=false"}})
+	cache, state := t.TempDir(), t.TempDir()
+	copied := func(urls ...string) bool {
+		t.Helper()
+		s := openedAt(t, cache, state, urls...)
+		if err := s.WithCopy(t.Context(), 0, func(context.Context, *Copy) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		_, _, ok := openedAt(t, cache, state, urls...).Memory.compared(t.Context(), true)
+		return ok
+	}
+	if _, _, err := openedAt(t, cache, state, one.URL).Memory.Set(t.Context(), "mem/boat", "It is green.", memory.SetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !copied(one.URL) {
+		t.Error("one relay with NIP-77: its copy is no listing")
+	}
+	if _, _, err := openedAt(t, cache, state, two.URL).Memory.Set(t.Context(), "mem/oars", "Of ash wood.", memory.SetOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if copied(one.URL, two.URL) {
+		t.Error("a relay without NIP-77 was asked for what is new alone, and the copy is the listing")
+	}
+	if copied(one.URL) {
+		t.Error("the copy has memories of a relay that is not asked any more, and is the listing")
+	}
+}

@@ -4,7 +4,6 @@ package hooklog
 
 import (
 	"cmp"
-	"engramd/internal/platform/pattern"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"engramd/internal/agent/hook"
 	"engramd/internal/agent/session"
 	"engramd/internal/cli/cliutil"
+	"engramd/internal/platform/pattern"
 )
 
 const (

@@ -3,7 +3,6 @@ package settings
 import (
 	"cmp"
 	"encoding/hex"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"engramd/internal/agent/view"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/platform/pattern"
 )
 
 // No error in this file repeats what it was given: it may be a secret.

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +18,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/exit"
 	"engramd/internal/client"
+	"engramd/internal/platform/pattern"
 	"engramd/internal/platform/service"
 )
 

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +17,7 @@ import (
 	"engramd/internal/cli/exit"
 	"engramd/internal/cli/settings"
 	"engramd/internal/platform/files"
+	"engramd/internal/platform/pattern"
 )
 
 // profileName is what a profile that setup writes may be called: it stands on

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"engramd/internal/platform/pattern"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"engramd/internal/cli/cliutil"
 	"engramd/internal/cli/settings"
 	"engramd/internal/client"
+	"engramd/internal/platform/pattern"
 	"engramd/internal/platform/service"
 )
 

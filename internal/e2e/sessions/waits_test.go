@@ -109,8 +109,7 @@ func wait(t *testing.T, n int) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// full is a machine whose local copy and relay have n memories. ENGRAMD_WAITS_DIR keeps
-// what takes long to make.
+// full is a machine whose local copy and relay have n memories.
 func full(t *testing.T, n int) (*machine, *relaytest.Child, []string) {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")

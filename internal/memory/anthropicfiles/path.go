@@ -3,13 +3,13 @@ package anthropicfiles
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"engramd/internal/platform/pattern"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"engramd/internal/memory/write"
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"engramd/internal/memory/recall"
 	"engramd/internal/memory/recall/answer"
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 )
 

@@ -1,10 +1,11 @@
 package foreign
 
 import (
-	"engramd/internal/platform/pattern"
 	"path"
 	"slices"
 	"strings"
+
+	"engramd/internal/platform/pattern"
 )
 
 // agentFiles are the names that are read, and below .claude/rules any Markdown.

@@ -1,12 +1,12 @@
 package foreign
 
 import (
-	"engramd/internal/platform/pattern"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
 
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 )
 

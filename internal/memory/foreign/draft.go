@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"engramd/internal/platform/pattern"
 	"strings"
 
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )

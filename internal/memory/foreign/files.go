@@ -2,11 +2,11 @@ package foreign
 
 import (
 	"encoding/json"
-	"engramd/internal/platform/pattern"
 	"path"
 	"slices"
 	"strings"
 
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 )
 

@@ -1,12 +1,12 @@
 package foreign
 
 import (
-	"engramd/internal/platform/pattern"
 	"net/url"
 	"path"
 	"strconv"
 	"strings"
 
+	"engramd/internal/platform/pattern"
 	"engramd/nips/nipae"
 )
 

@@ -1,9 +1,9 @@
 package foreign
 
 import (
-	"engramd/internal/platform/pattern"
 	"strings"
 
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )

@@ -135,7 +135,7 @@ func NoneExternal(ctx context.Context, m *Copy) (none bool, err error) {
 		for r := range tx.Rows("SELECT seq, mac FROM kept") {
 			at = r.Int(0)
 			mac := r.Raw(1)
-			none = at >= c.floor && at <= c.seq && len(mac) > macBytes && m.seal.holds(mac[macBytes:], noneExternal, numbers(at))
+			none = at >= c.floor && at <= c.seq && len(mac) > macBytes && m.seal.holds(mac[macBytes:], noneExternal, numbers(at), mac[:macBytes])
 		}
 		if !none {
 			return tx.Err()
@@ -191,7 +191,7 @@ func keepIndex(ctx context.Context, m *Copy, worth int64) error {
 		blob := m.index.Encode()
 		mac := m.seal.mac(keptAs(), numbers(m.at), blob)
 		if !recall.External(m.index) {
-			mac = append(mac, m.seal.mac(noneExternal, numbers(m.at))...)
+			mac = append(mac, m.seal.mac(noneExternal, numbers(m.at), mac)...)
 		}
 		tx.Exec("DELETE FROM kept")
 		tx.Exec("INSERT INTO kept (one, seq, mac, blob) VALUES (1, ?, ?, ?)", m.at, mac, blob)

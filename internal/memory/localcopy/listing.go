@@ -25,7 +25,7 @@ func Listing(ctx context.Context, m *Copy, texts bool, expiring int64) (all []Li
 	err = m.read(ctx, func(tx *sealedfile.Tx) error {
 		all, has, plain = nil, map[string]int{}, false
 		if tx.Has("SELECT 1 FROM events WHERE state = 2") || tx.Has("SELECT 1 FROM places WHERE behind > 0 OR doubtful > 0") ||
-			tx.Has("SELECT 1 FROM raws WHERE expires <> 0 AND abs(expires) <= ?", now+expiring) || tx.Int("SELECT lacking FROM counter") != 0 {
+			tx.Has("SELECT 1 FROM raws WHERE expires > 0 AND expires <= ?1 OR expires < 0 AND -expires > ?2", now+expiring, now-expiring) || tx.Int("SELECT lacking FROM counter") != 0 {
 			return tx.Err()
 		}
 		for r := range tx.Rows("SELECT r.url, count(h.n) FROM relays r LEFT JOIN held h ON h.r = r.r GROUP BY r.r") {

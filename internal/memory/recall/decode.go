@@ -133,7 +133,8 @@ func (d *decoder) vectors(sections int) []int8 {
 // term reads a term and leaves its postings packed. Terms ascend.
 func (d *decoder) term(x *Index, before string) string {
 	t, list := d.text(), d.text()
-	if t <= before || list == "" {
+	n, size := uvarint(list)
+	if t <= before || size <= 0 || n == 0 || n > uint64(min(len(x.sections), (len(list)-size)/2)) {
 		d.fail("terms are not in order, or have no postings")
 	}
 	if d.err == nil {

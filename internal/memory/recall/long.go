@@ -18,19 +18,26 @@ func (s *search) long(parts []string, open []bool) []bearing {
 	near, last := s.q.Near, len(parts)-1
 	s.q.Near = nil
 	bears, stands := map[int32]bearing{}, map[int32]float64{}
+	among := evenly(open)
 	for i, text := range parts {
 		most := mostPart
 		if i == last {
 			most = MostTold
 		}
 		hits := s.part(text, open, most)
-		z, compared := s.around(near, text)
+		var z func(*Hit) (float64, bool)
+		if i < last {
+			z = s.around(near, text, among)
+		}
 		for _, h := range hits {
 			if b, ok := bears[h.doc]; h.bears() && (!ok || h.odds(hits[0].Score) > b.odds) {
 				bears[h.doc] = bearing{h, h.odds(hits[0].Score)}
 			}
-			if i < last && compared {
-				stands[h.doc] = max(stands[h.doc], z(&h))
+			if z == nil {
+				continue
+			}
+			if out, ok := z(&h); ok {
+				stands[h.doc] = max(stands[h.doc], out)
 			}
 		}
 	}
@@ -44,23 +51,41 @@ func (s *search) long(parts []string, open []bool) []bearing {
 	return all
 }
 
+// evenly is at most so many (sampled) of the open documents, evenly of all.
+func evenly(open []bool) (ids []int32) {
+	for id, may := range open {
+		if may {
+			ids = append(ids, int32(id))
+		}
+	}
+	step := 1 + len(ids)/sampled
+	for i := 0; i*step < len(ids); i++ {
+		ids[i] = ids[i*step]
+	}
+	return ids[:(len(ids)+step-1)/step]
+}
+
 // around says how far the cosine of a hit and a text stands out from those of a sample of
-// all memories; false without vectors.
-func (s *search) around(near Near, text string) (func(*Hit) float64, bool) {
+// memories; nil without enough vectors, false for a hit that has none.
+func (s *search) around(near Near, text string, among []int32) func(*Hit) (float64, bool) {
 	if near == nil {
-		return nil, false
+		return nil
 	}
 	n, ok := near(text)
 	var usual []best
 	var ids []int32
-	for id := int32(0); ok && int(id) < len(s.x.docs); id += 1 + int32(len(s.x.docs)/sampled) {
-		if c, ok := n.Cosine(s.x.docs[id].slug, 0); ok && s.may(id) {
+	for i := 0; ok && i < len(among); i++ {
+		if c, ok := n.Cosine(s.x.docs[among[i]].slug, 0); ok {
 			ids, usual = append(ids, int32(len(ids))), append(usual, best{score: c})
 		}
 	}
+	if len(ids) < several {
+		return nil
+	}
 	of := spread(ids, usual)
-	return func(h *Hit) float64 {
-		c, _ := n.Cosine(h.Slug, h.Section)
-		return max(-mostAsked, min(of.z(c), mostAsked))
-	}, len(ids) >= several
+	of.deviation = max(of.deviation, n.Deviation/2) // a few that are alike say little of what is usual
+	return func(h *Hit) (float64, bool) {
+		c, ok := n.Cosine(h.Slug, h.Section)
+		return max(-mostAsked, min(of.z(c), mostAsked)), ok
+	}
 }

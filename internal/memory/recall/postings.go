@@ -2,6 +2,7 @@ package recall
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync/atomic"
 )
 
@@ -62,7 +63,7 @@ func unpack(p string, sections int) []posting {
 		return nil
 	}
 	p = p[size:]
-	list, at := make([]posting, 0, min(int(n), len(p)/2)), uint64(0)
+	list, at := make([]posting, 0, min(n, uint64(len(p)/2))), uint64(0)
 	for len(list) < cap(list) {
 		step, a := uvarint(p)
 		if a <= 0 {
@@ -75,7 +76,7 @@ func unpack(p string, sections int) []posting {
 		at, p = at+step, p[a+b:]
 		list = append(list, posting(at)<<8|posting(count))
 	}
-	return list
+	return slices.Clip(list) // readers share it
 }
 
 // uvarint is binary.Uvarint of a text: a size that is not positive is a number that is cut

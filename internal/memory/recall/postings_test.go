@@ -76,6 +76,7 @@ func TestUnpackHostile(t *testing.T) {
 		"the same section twice":   "\x02\x01\x01\x00\x01",
 		"never there":              "\x01\x01\x00",
 		"more often than is known": "\x01\x01\xff\x7f",
+		"a number beyond memory":   "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 		"a number beyond 64 bits":  "\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01",
 	} {
 		if got := unpack(p, 4); len(got) > 1 || len(got) == 1 && (got[0].section() > 3 || got[0]&maxCount == 0) {

@@ -1,13 +1,13 @@
 package write
 
 import (
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"engramd/internal/client/memory"
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )

@@ -3,7 +3,6 @@ package write
 import (
 	"cmp"
 	"context"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/client/memory"
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )

@@ -23,6 +23,7 @@ func (p *parsed) verify(msg *[32]byte, sig *[64]byte) bool {
 
 func sign(key *[32]byte, sig *[64]byte, secret, msg, aux *[32]byte) bool {
 	var scalar btcec.ModNScalar
+	defer scalar.Zero()
 	if scalar.SetBytes(secret) != 0 || scalar.IsZero() {
 		return false
 	}

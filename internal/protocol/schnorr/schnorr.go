@@ -74,7 +74,8 @@ func place(key *[32]byte) int { return int(binary.LittleEndian.Uint16(key[:])) %
 
 // Sign signs as BIP-340 says ("Default Signing") with that randomness, and checks what it
 // made. It is false for a secret that is out of range. The first signature of a process
-// costs no more than the next: btcec inflates a table first, which takes 7 to 11 ms.
+// costs no more than the next with libsecp256k1; btcec inflates a table first, which takes
+// 7 to 11 ms.
 func Sign(secret, msg, aux *[32]byte) (key [32]byte, sig [64]byte, ok bool) {
 	ok = sign(&key, &sig, secret, msg, aux) && (*Keys)(nil).Verify(&key, msg, &sig)
 	return key, sig, ok

@@ -8,11 +8,11 @@ package aside
 import (
 	"bytes"
 	"encoding/json"
-	"engramd/internal/platform/pattern"
 	"maps"
 	"slices"
 	"strings"
 
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 )
 

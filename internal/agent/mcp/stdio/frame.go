@@ -4,10 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"io"
 	"strconv"
+
+	"engramd/internal/platform/pattern"
 )
 
 // frame is a line, or what stands behind a header as language servers have it: some

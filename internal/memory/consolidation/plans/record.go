@@ -3,7 +3,6 @@ package plans
 import (
 	"bytes"
 	"encoding/json"
-	"engramd/internal/platform/pattern"
 	"fmt"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"engramd/internal/client"
 	"engramd/internal/memory/consolidation"
+	"engramd/internal/platform/pattern"
 	"engramd/nips/nipae"
 )
 

@@ -3,7 +3,6 @@ package plans
 import (
 	"context"
 	"encoding/json"
-	"engramd/internal/platform/pattern"
 	"errors"
 	"fmt"
 	"maps"
@@ -20,6 +19,7 @@ import (
 	"engramd/internal/memory/consolidation"
 	recallanswer "engramd/internal/memory/recall/answer"
 	memorystate "engramd/internal/memory/state"
+	"engramd/internal/platform/pattern"
 	"engramd/nips/frontmatter"
 	"engramd/nips/nipae"
 )

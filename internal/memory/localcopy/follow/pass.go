@@ -67,6 +67,9 @@ type Outcome struct {
 	Left int // events that it has no more
 	// Useless is how many events it shows that the copy does not keep.
 	Useless int
+	// Whole is whether everything was compared, by sets or by reading it: not only what
+	// was written of late.
+	Whole bool
 	// Err is why the copy may not be what the relay shows; nil if it is.
 	Err error
 }
@@ -122,6 +125,7 @@ func (p *pass) compare(ctx context.Context, depth Depth) error {
 	}
 	if depth < Read && len(held) > 0 {
 		if err := p.reconcile(ctx, held, depth == Full); !p.otherwise(ctx, err) {
+			p.outcome.Whole = err == nil
 			return err
 		}
 	}
@@ -130,7 +134,9 @@ func (p *pass) compare(ctx context.Context, depth Depth) error {
 			return err
 		}
 	}
-	return p.read(ctx)
+	err = p.read(ctx)
+	p.outcome.Whole = err == nil
+	return err
 }
 
 // otherwise reports whether a relay that failed in one way may be asked in
