@@ -26,7 +26,10 @@ func (m *member) vitals(question []byte, size int64) []byte {
 		ID: m.me.Node.String(), Name: m.name, Program: m.version, Leads: view.Leads, Applied: view.Applied, Hashes: cluster.Hashes(node),
 		Clock: m.machine(), Doubted: !m.clock.Trusts(m.machine()), Settings: m.settings, Free: freeBytes(m.dir), Size: size,
 	}
-	v.Trouble = m.trouble()
+	stopped, refuses := m.trouble()
+	if v.Trouble = stopped; refuses != "" {
+		v.Trouble = "it takes no writes: " + refuses
+	}
 	for _, one := range view.Members {
 		v.Members = append(v.Members, doctor.Member{ID: one.ID.String(), Name: one.Name, Heard: seconds(one.Heard)})
 	}

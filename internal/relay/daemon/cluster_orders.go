@@ -144,7 +144,7 @@ func (m *member) report() *status.Cluster {
 		Name: m.name, Applied: v.Applied, LogEnd: max(end, v.Applied), Commands: v.Commands, Compared: v.Compared, Leads: v.Leads,
 		Differing: v.Differing, Clock: offset.Seconds(), Version: v.Version,
 	}
-	r.Why = m.trouble()
+	r.Why, r.Refuses = m.trouble()
 	if now := m.seen.Load(); now != nil {
 		r.Servers = now.say
 	}

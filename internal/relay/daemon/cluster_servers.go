@@ -1,14 +1,12 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/daemon/doctor"
-	"engramd/internal/relay/store"
 )
 
 // looked is told what was seen of the log's servers. A stream that nodes cannot go by
@@ -63,17 +61,14 @@ func (m *member) ails() (what string, refuses error) {
 	return what, cluster.Refuses(node)
 }
 
-// trouble is why this node executes nothing, or takes no writes; "" for neither.
-func (m *member) trouble() string {
-	err := m.node.Load().Err()
-	if err == nil {
-		_, err = m.ails()
+// trouble is why this node executes nothing, and why it takes no writes while it does;
+// "" for neither.
+func (m *member) trouble() (stopped, refuses string) {
+	if err := m.node.Load().Err(); err != nil {
+		return err.Error(), ""
 	}
-	if errors.Is(err, store.ErrUnsynced) {
-		return "it takes no writes: " + err.Error()
+	if _, err := m.ails(); err != nil {
+		return "", err.Error()
 	}
-	if err != nil {
-		return err.Error()
-	}
-	return ""
+	return "", ""
 }

@@ -163,18 +163,11 @@ func (h *halted) lend(ctx context.Context, _ struct{}, tell func(any)) (any, err
 func (h *halted) show(ctx context.Context, id membership.Identity) {
 	o := membership.LogOptions(h.o.Config)
 	o.Log = h.log
-	v := doctor.Node{ID: id.Node.String(), Name: membership.Name(h.o.Config), Program: h.o.Version, Halted: true, Trouble: h.why.Error()}
-	if place, err := membership.PlaceOf(ctx, wiring.Database(h.dir)); err == nil {
-		v.Applied = place.At.Number
-	}
+	v := h.vitals(ctx, id)
 	for ctx.Err() == nil {
 		conn, err := jetstream.Open(ctx, o)
 		if err == nil {
-			v.Gives = conn.ID()
-			_, err = conn.Answer(doctor.Suffix, func([]byte) []byte {
-				v.Clock, v.Free = time.Now(), freeBytes(h.dir)
-				return v.Answer()
-			})
+			_, err = conn.Answer(doctor.Suffix, h.says(v, conn.ID()))
 			if err == nil {
 				err = conn.Serve(ctx, jetstream.Peer{Temp: h.dir, Backup: h.backup, Halted: true})
 			}
@@ -187,6 +180,29 @@ func (h *halted) show(ctx context.Context, id membership.Identity) {
 		case <-ctx.Done():
 		case <-h.wake(showAgain):
 		}
+	}
+}
+
+// vitals is what this node says of itself, but for what changes: the members are those
+// that its database names.
+func (h *halted) vitals(ctx context.Context, id membership.Identity) doctor.Node {
+	v := doctor.Node{ID: id.Node.String(), Name: membership.Name(h.o.Config), Program: h.o.Version, Halted: true, Trouble: h.why.Error()}
+	if place, err := membership.PlaceOf(ctx, wiring.Database(h.dir)); err == nil {
+		v.Applied = place.At.Number
+		for i, member := range place.Members {
+			v.Members = append(v.Members, doctor.Member{ID: member.String(), Name: place.Names[i]})
+		}
+	}
+	return v
+}
+
+// says answers by one connection. The answers of an earlier one may still be under way.
+func (h *halted) says(v doctor.Node, conn string) func([]byte) []byte {
+	v.Gives = conn
+	return func([]byte) []byte {
+		now := v
+		now.Clock, now.Free = time.Now(), freeBytes(h.dir)
+		return now.Answer()
 	}
 }
 

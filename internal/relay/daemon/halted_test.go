@@ -17,6 +17,7 @@ import (
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
 	"engramd/internal/relay/control"
+	"engramd/internal/relay/daemon/doctor"
 	"engramd/internal/relay/daemon/membership"
 	"engramd/internal/relay/daemon/orders"
 	"engramd/internal/relay/ingest/ingesttest"
@@ -227,5 +228,32 @@ func TestHalts(t *testing.T) {
 		if halts(err) {
 			t.Errorf("%v does", err)
 		}
+	}
+}
+
+// Answers by an earlier connection may be under way when the next one begins.
+func TestHaltedSaysByEachConnection(t *testing.T) {
+	h, _ := haltedIn(t, cluster.ErrWentBack)
+	v := h.vitals(t.Context(), membership.Identity{Node: cluster.NodeID{2}})
+	first, done := h.says(v, "first"), make(chan struct{})
+	given := func(answer []byte) string {
+		n, err := doctor.Parse(answer, time.Now())
+		if err != nil || !n.Halted || n.Clock.IsZero() || n.Free == 0 {
+			t.Errorf("%+v, %v", n, err)
+		}
+		return n.Gives
+	}
+	go func() {
+		defer close(done)
+		if got := given(first(nil)); got != "first" {
+			t.Errorf("the first connection gives by %q", got)
+		}
+	}()
+	if got := given(h.says(v, "second")(nil)); got != "second" {
+		t.Errorf("the second connection gives by %q", got)
+	}
+	<-done
+	if got := given(first(nil)); got != "first" {
+		t.Errorf("the first connection gives by %q", got)
 	}
 }

@@ -16,6 +16,7 @@ type Cluster struct {
 	Clock    float64  `json:"clock_offset_seconds"`
 	Version  uint64   `json:"version"`       // at which the cluster writes
 	Why      string   `json:"why,omitempty"` // it executes nothing any more
+	Refuses  string   `json:"refuses_writes,omitempty"`
 	Members  []Member `json:"members"`
 
 	Differing []string `json:"differing,omitempty"` // members that have read another log
@@ -40,6 +41,9 @@ func (r *Report) writeCluster(line func(string, ...any)) {
 	line("\nCLUSTER  %s, version %d", c.Name, c.Version)
 	if c.Why != "" {
 		line("stopped\t%s", c.Why)
+	}
+	if c.Refuses != "" {
+		line("refuses writes\t%s", c.Refuses)
 	}
 	behind := "up to date"
 	if c.LogEnd > c.Applied {

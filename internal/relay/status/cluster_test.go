@@ -37,6 +37,10 @@ func TestCluster(t *testing.T) {
 			t.Errorf("%q lacks %q", got, want)
 		}
 	}
+	c.Why, c.Refuses = "", "a server of the log does not sync"
+	if got := text(); !strings.Contains(got, "refuses writes a server of the log does not sync executed") || strings.Contains(got, "stopped") {
+		t.Errorf("a node that only refuses writes: %s", got)
+	}
 	c.Applied, c.Clock = 100, 0.25
 	if got := text(); !strings.Contains(got, "100 of 100, up to date") || !strings.Contains(got, "250ms ahead of the log's") {
 		t.Errorf("it says %s", got)
