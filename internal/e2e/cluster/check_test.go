@@ -206,6 +206,28 @@ func TestWatch(t *testing.T) {
 	refused(t, conn.Check(t.Context()), "cluster.monitor", r.Name(added))
 }
 
+// A dead server of which the leader has never heard since its start is removed by its name.
+func TestRemovesUnheardOf(t *testing.T) {
+	t.Parallel()
+	r := rig.Start(t, nil)
+	added := r.Add()
+	for i := range r.Count() {
+		r.Kill(i)
+	}
+	for _, i := range []int{0, 1, added} {
+		r.Start(i)
+	}
+	o := r.Client().Options()
+	o.SystemCredentials, o.Patience = r.Client().SystemCredentials(), wait
+	conn := open(t, o)
+	if err := conn.RemoveServer(t.Context(), r.Name(2), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.RemoveServer(t.Context(), r.Name(2), false); err == nil || !strings.Contains(err.Error(), "not removed") {
+		t.Errorf("once more: %v", err)
+	}
+}
+
 // faked serves a copy of a monitoring URL with one value of /varz changed.
 func faked(t *testing.T, base, name string, value any) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {

@@ -334,6 +334,22 @@ func TestBeginsAtItsOwnTime(t *testing.T) {
 	}
 }
 
+// Who does not trust its clock begins a log without: it is at the time of the server.
+func TestBeginsWithoutAClock(t *testing.T) {
+	raw, err := Beginning(ClusterID{1}, NodeID{2}, 1, time.Time{}, Join{Name: "a", Version: proofVersion}, Raise{Version: proofVersion})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := parseMessage(raw)
+	if err != nil || m.word == nil || m.word.clock != 0 {
+		t.Fatal(m.word, err)
+	}
+	s, at := &state{}, time.Unix(1_800_000_000, 0).UnixNano()
+	if v := s.Take(m.header(raw), 1, at); v != taken || s.time != at {
+		t.Errorf("%s, the log begins at %v", v, time.Unix(0, s.time))
+	}
+}
+
 // A member counts until a third heartbeat of one other follows its last message.
 func TestWhoCounts(t *testing.T) {
 	s := newScript(t).at(time.Hour)

@@ -99,10 +99,14 @@ func Batch(cluster ClusterID, node NodeID, boot uint64, commands ...Command) ([]
 	return composed(message{cluster: cluster, node: node, boot: boot, counter: 1}, commands)
 }
 
-// Beginning returns the first message of a log, with the clock of who begins it: the
-// log's time would else be what a server says.
+// Beginning returns the first message of a log, with the clock of who begins it, zero if
+// that is not trusted: the log's time is then what a server says.
 func Beginning(cluster ClusterID, node NodeID, boot uint64, clock time.Time, commands ...Command) ([]byte, error) {
-	return composed(message{cluster: cluster, node: node, boot: boot, counter: 1, word: &word{clock: max(0, clock.UnixNano())}}, commands)
+	w := &word{}
+	if !clock.IsZero() {
+		w.clock = max(0, clock.UnixNano())
+	}
+	return composed(message{cluster: cluster, node: node, boot: boot, counter: 1, word: w}, commands)
 }
 
 func composed(m message, commands []Command) ([]byte, error) {

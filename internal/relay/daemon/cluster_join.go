@@ -76,7 +76,7 @@ func (m *member) checked(ctx context.Context, cfg *config.Config) error {
 		case err == nil && last == 0:
 			begins := m.me
 			if m.me, err = membership.NextBoot(m.dir); err == nil {
-				err = membership.Begin(ctx, m.conn, begins, cfg)
+				err = membership.Begin(ctx, m.conn, begins, cfg, m.machine())
 			}
 			return err
 		case err == nil, errors.Is(err, jetstream.ErrRefused), ctx.Err() != nil:

@@ -3,7 +3,6 @@ package jetstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -36,10 +35,20 @@ type jsz struct {
 		SyncAlways bool  `json:"sync_always"`
 		Room       int64 `json:"max_storage"`
 	} `json:"config"`
+	Group struct { // of the servers that keep streams
+		Leader string `json:"peer"`
+		Others []struct {
+			ID string `json:"peer"`
+		} `json:"replicas"`
+	} `json:"meta_cluster"`
 }
 
 func (v varz) with(j jsz) server {
-	return server{Name: v.Name, Version: v.Version, MaxPayload: v.MaxPayload, JetStream: !j.Disabled, SyncAlways: j.Config.SyncAlways, Ahead: time.Duration(v.Ahead), Stored: j.Stored, Room: j.Config.Room}
+	group := []string{j.Group.Leader}
+	for _, one := range j.Group.Others {
+		group = append(group, one.ID)
+	}
+	return server{Group: group, Name: v.Name, Version: v.Version, MaxPayload: v.MaxPayload, JetStream: !j.Disabled, SyncAlways: j.Config.SyncAlways, Ahead: time.Duration(v.Ahead), Stored: j.Stored, Room: j.Config.Room}
 }
 
 // monitored asks every monitoring URL. Those that do not answer are in silent,
@@ -136,61 +145,6 @@ func (c *setup) asSystem(ctx context.Context) (*nats.Conn, error) {
 		return nil, fmt.Errorf("as a user of the system account: %w", err)
 	}
 	return nc, nil
-}
-
-// ErrFew means that there would be fewer servers than are to keep the log.
-var ErrFew = errors.New("no other server could take its copy of the log")
-
-// RemoveServer takes a server out of those that keep streams, whether it runs or not;
-// another one gets its copy of the log. ErrFew if there is none, unless anyway.
-func (c *Conn) RemoveServer(ctx context.Context, name string, anyway bool) error {
-	if c.o.SystemCredentials == "" {
-		return fmt.Errorf("%w: only a user of the system account may: name its credentials in cluster.system_credentials", ErrOptions)
-	}
-	all, err := c.system(ctx, nil) // and those in reserve
-	if err != nil {
-		return err
-	}
-	left := 0
-	for _, s := range all {
-		if s.Name != name && s.JetStream && !s.loose() {
-			left++
-		}
-	}
-	if left < c.o.Replicas && !anyway {
-		return fmt.Errorf("%w: without %s %d would be left, and cluster.replicas is %d", ErrFew, name, left, c.o.Replicas)
-	}
-	nc, err := c.asSystem(ctx)
-	if err != nil {
-		return err
-	}
-	defer nc.Close()
-	request, err := json.Marshal(map[string]string{"peer": name})
-	if err != nil {
-		return err
-	}
-	var answer struct {
-		Success bool `json:"success"`
-		Error   struct {
-			Description string `json:"description"`
-		} `json:"error"`
-	}
-	err = c.patiently(ctx, func(ctx context.Context) error { // until they have a leader, who alone answers
-		ctx, cancel := context.WithTimeout(ctx, systemLimit)
-		defer cancel()
-		m, err := nc.RequestWithContext(ctx, "$JS.API.SERVER.REMOVE", request)
-		if err == nil {
-			err = json.Unmarshal(m.Data, &answer)
-		}
-		return err
-	})
-	switch {
-	case err != nil:
-		return fmt.Errorf("the servers do not answer, or this user may not remove one: %w", err)
-	case !answer.Success:
-		return fmt.Errorf("it is not removed: %s", answer.Error.Description)
-	}
-	return nil
 }
 
 // ping collects the answers of all servers by name. Without names it waits for

@@ -73,6 +73,7 @@ type server struct {
 	MaxPayload int64
 	JetStream  bool
 	SyncAlways bool
+	Group      []string // ids of the servers that keep streams, as it knows them
 
 	Ahead        time.Duration // its clock, of this machine's
 	Stored, Room int64

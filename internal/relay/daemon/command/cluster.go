@@ -256,7 +256,7 @@ func (c *clusterCommand) init(ctx context.Context) error {
 	if err := id.Save(c.cfg.Data); err != nil {
 		return err
 	}
-	if err := membership.Begin(ctx, conn, id, c.cfg); err != nil {
+	if err := membership.Begin(ctx, conn, id, c.cfg, time.Now()); err != nil {
 		return errors.Join(err, keyfile.Remove(filepath.Join(c.cfg.Data, membership.File)))
 	}
 	fmt.Fprintf(c.Stdout, "cluster %s, node %s: start it with engramd serve --cluster\n", id.Cluster, id.Node)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"engramd/internal/platform/files"
+	"engramd/internal/relay/clock"
 	"engramd/internal/relay/cluster"
 	"engramd/internal/relay/cluster/jetstream"
 	"engramd/internal/relay/config"
@@ -107,17 +108,26 @@ func Prepare(ctx context.Context, conn *jetstream.Conn) (last uint64, err error)
 	return last, err
 }
 
-// Begin says as a first node what a cluster begins with.
-func Begin(ctx context.Context, conn *jetstream.Conn, id Identity, cfg *config.Config) error {
+// Begin says as a first node what a cluster begins with. now is what the machine's clock
+// shows: it is said if it agrees with what a relay has noted of time in the data folder.
+func Begin(ctx context.Context, conn *jetstream.Conn, id Identity, cfg *config.Config, now time.Time) error {
 	live, err := wiring.DaemonLive(cfg)
 	if err != nil {
 		return err
 	}
-	message, err := cluster.Beginning(id.Cluster, id.Node, id.Boot, time.Now(), cluster.Join{Name: Name(cfg), Version: Version}, cluster.Configure{Text: config.SharedText(cfg), Live: live}, cluster.Raise{Version: Version})
+	message, err := cluster.Beginning(id.Cluster, id.Node, id.Boot, trusted(cfg.Data, now, clock.System()), cluster.Join{Name: Name(cfg), Version: Version}, cluster.Configure{Text: config.SharedText(cfg), Live: live}, cluster.Raise{Version: Version})
 	if err != nil {
 		return err
 	}
 	return appended(ctx, conn, message)
+}
+
+// trusted is a clock's time, zero where it cannot be trusted.
+func trusted(dir string, now time.Time, m clock.Machine) time.Time {
+	if !clock.Confirms(filepath.Join(dir, clock.File), now, m) {
+		return time.Time{}
+	}
+	return now
 }
 
 // Say appends commands for a node that takes no part otherwise.
