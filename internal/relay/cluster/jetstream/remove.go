@@ -32,7 +32,7 @@ func (c *Conn) RemoveServer(ctx context.Context, name string, anyway bool) error
 		}
 	}
 	if left < c.o.Replicas && !anyway {
-		return fmt.Errorf("%w: without %s %d would be left, and cluster.replicas is %d: no node starts again before a server is added", ErrFew, name, left, c.o.Replicas)
+		return fmt.Errorf("%w: without %s %d would be left, and no node starts while fewer than cluster.replicas, %d, keep the log", ErrFew, name, left, c.o.Replicas)
 	}
 	nc, err := c.asSystem(ctx)
 	if err != nil {
