@@ -111,7 +111,7 @@ func TestServerThatDoesNotSync(t *testing.T) {
 	}
 	c.Rig.Kill(1)
 	c.Restart(1, func(s *rig.Settings) { s.Sync = "always" })
-	n.MustStart()
+	c.Until("it starts", wait, n.Start) // with the fault it is less patient than an election
 	c.Until("writes go on", wait, func() error { return takes(t, c, k) })
 	seen(t, c, 0, 0, 0, "CLUSTER")
 	wantSame(t, c)
