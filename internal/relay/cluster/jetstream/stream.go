@@ -41,9 +41,16 @@ func (c *Conn) Create(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.o.Patience)
-	defer cancel()
-	stream, err := c.js.CreateStream(ctx, c.config())
+	var stream jetstream.Stream
+	err = c.patiently(ctx, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, c.o.Patience/3)
+		defer cancel()
+		var failed error
+		if stream, failed = c.js.CreateStream(ctx, c.config()); failed == nil || errors.Is(failed, context.DeadlineExceeded) {
+			return failed // while the servers elect who decides, a request is lost
+		}
+		return fmt.Errorf("%w: %w", ErrRefused, failed)
+	})
 	if err != nil {
 		return fmt.Errorf("create the stream %s: %w", c.o.Stream, err)
 	}
