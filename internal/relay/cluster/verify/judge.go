@@ -12,13 +12,23 @@ import (
 	"engramd/nips/kind"
 )
 
+// leastAgain is how often what differs is asked for again where the work was interrupted,
+// too: what had no answer then may still come.
+const leastAgain = 20
+
 // Judge compares what every node shows in the end with the record, and with the first
 // node. Nothing may be written any more; what got no answer may still come, so that what
 // differs is asked for again, for a while. An error says that a node did not answer.
 func (w *World) Judge() error {
+	asked := 0
 	writes, late := w.All(), time.After(settle)
 	all, err := w.everywhere(writes)
-	for again := doubtful(writes, all); err == nil && len(again) > 0 && w.more(w.Pace, late); again = doubtful(writes, all) {
+	for again := doubtful(writes, all); err == nil && len(again) > 0; again = doubtful(writes, all) {
+		if asked++; asked <= leastAgain {
+			<-time.After(w.Pace)
+		} else if !w.more(w.Pace, late) {
+			break
+		}
 		var now []map[string]bool
 		now, err = w.everywhere(again)
 		for node := range now {

@@ -107,7 +107,6 @@ func TestWhatComesLateIsNoDifference(t *testing.T) {
 		}
 		return false
 	})
-	w.Quit = nil
 	c := w.Conn(0)
 	defer c.Close()
 	if wrote := w.Note(c); wrote.Outcome != Stored {
