@@ -173,15 +173,8 @@ func TestSiteOff(t *testing.T) {
 	later := func(d time.Duration) { late += d; setClock(t, clock, late) }
 	later(0)
 	c := nodes.Start(t, o)
-	k, acknowledged := relaytest.NewKey(3536), map[string]string{}
-	write := func(node int, what string) {
-		at := c.Dial(node)
-		for i := range 30 {
-			ev := note(k, fmt.Sprint(what, " ", i))
-			mustStore(t, at, ev)
-			acknowledged[ev.ID] = ev.Content
-		}
-	}
+	stored, acknowledged := recorded(t, c, 3536)
+	write := func(node int, what string) { stored(node, what+" ", 30) }
 	for i := range 3 {
 		write(i, "before")
 	}
@@ -199,7 +192,7 @@ func TestSiteOff(t *testing.T) {
 		write(i, "after all were off, at "+fmt.Sprint(i))
 	}
 	if n, err := c.Members(t.Context(), 0); err != nil || n != 3 {
-		t.Errorf("%d members, %v: somebody was struck out while all were off", n, err)
+		t.Errorf("%d members, %v: a member was struck out while all were off", n, err)
 	}
 	for i := range 3 {
 		if c.Node(i).Said("has joined again") {
@@ -238,15 +231,7 @@ func TestSiteOff(t *testing.T) {
 func TestMinorityHalts(t *testing.T) {
 	soaks(t)
 	c := nodes.Start(t, nodes.Options{Alone: true})
-	k, acknowledged := relaytest.NewKey(3537), map[string]string{}
-	write := func(node int, what string, n int) {
-		at := c.Dial(node)
-		for i := range n {
-			ev := note(k, fmt.Sprint(what, i))
-			mustStore(t, at, ev)
-			acknowledged[ev.ID] = ev.Content
-		}
-	}
+	write, acknowledged := recorded(t, c, 3537)
 	ready := func(which ...int) {
 		for _, i := range which {
 			if err := c.Node(i).AwaitReady(wait); err != nil {

@@ -91,19 +91,25 @@ func halts(t *testing.T, c *nodes.Cluster, i int) {
 	}
 }
 
-// rollBack puts the servers back to an older copy while nodes run, of which one is
-// behind, or none, and returns what was acknowledged before and after.
-func rollBack(t *testing.T, c *nodes.Cluster, behind bool) map[string]string {
-	t.Helper()
-	k, acknowledged := relaytest.NewKey(1909), map[string]string{}
-	write := func(node int, what string, n int) {
+// recorded returns what stores n notes at a node, and the texts of all that it stored.
+func recorded(t *testing.T, c *nodes.Cluster, key uint64) (write func(node int, what string, n int), acknowledged map[string]string) {
+	k, acknowledged := relaytest.NewKey(key), map[string]string{}
+	return func(node int, what string, n int) {
+		t.Helper()
 		at := c.Dial(node)
 		for i := range n {
 			ev := note(k, fmt.Sprint(what, i))
 			mustStore(t, at, ev)
 			acknowledged[ev.ID] = ev.Content
 		}
-	}
+	}, acknowledged
+}
+
+// rollBack puts the servers back to an older copy while nodes run, of which one is
+// behind, or none, and returns what was acknowledged before and after.
+func rollBack(t *testing.T, c *nodes.Cluster, behind bool) map[string]string {
+	t.Helper()
+	write, acknowledged := recorded(t, c, 1909)
 	write(0, "kept ", 10)
 	if behind {
 		c.Node(2).Stop()

@@ -118,7 +118,7 @@ func TestServerThatDoesNotSync(t *testing.T) {
 }
 
 // A server that no node has a monitoring URL of takes the copy of one that is removed
-// while nodes run. That is said, and work goes on, at a start it is refused.
+// while nodes run. The nodes report it and go on; a node that starts refuses it.
 func TestServerReplaced(t *testing.T) {
 	t.Parallel()
 	c := nodes.Start(t, watched("refuse-soon"))
